@@ -5,8 +5,9 @@ import Synchronization
 
 /// Opens a store's files, and keeps so many of those that are only read open at once.
 ///
-/// The one that was not read for longest is closed for another, and opened again when it is read. It must then still be the
-/// file that it was. One that this process gives another name, or none, is kept open for good.
+/// The one that was not read for longest is closed for another, and opened again when it is read. It must
+/// then still be the file that it was. One that this process gives another name, or none, is kept open for
+/// good.
 final class DescriptorPool: Sendable {
   private struct State {
     /// Those that are open and may be closed, in no order; the hand of the clock goes round them.
@@ -16,7 +17,8 @@ final class DescriptorPool: Sendable {
     var named: [String: [SystemDescriptor]] = [:]
   }
 
-  /// The most files that are only read, and open at once, unless more are being read or have lost their names.
+  /// The most files that are only read, and open at once, unless more are being read or have lost their
+  /// names.
   let capacity: Int
   fileprivate let folder: SystemFolder
   private let state = Lock(State())

@@ -2,9 +2,11 @@
 
 import NotelogBase
 
-/// Reads a file in which some places can't be read: they read as zeros, which is never a frame, and are remembered.
+/// Reads a file in which some places can't be read: they read as zeros, which is never a frame, and are
+/// remembered.
 ///
-/// Salvage forgives any error. Who opens a store forgives only what the medium says (`EIO`): a file that is gone is no damage.
+/// Salvage forgives any error. Who opens a store forgives only what the medium says (`EIO`): a file that is
+/// gone is no damage.
 package final class ForgivingFile: StorageFile {
   private static let sectorByteCount = 4096
 
@@ -13,8 +15,8 @@ package final class ForgivingFile: StorageFile {
   private let fileByteCount: Int?
   private let ranges = Lock<[Range<Int>]>([])
 
-  /// A file of so many bytes. Where that isn't said, it is of a store that somebody may be writing to: its length may change, and only errors
-  /// of the medium are forgiven.
+  /// A file of so many bytes. Where that isn't said, it is of a store that somebody may be writing to: its
+  /// length may change, and only errors of the medium are forgiven.
   package init(_ base: any StorageFile, byteCount: Int? = nil) {
     self.base = base
     fileByteCount = byteCount

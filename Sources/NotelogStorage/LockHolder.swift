@@ -22,7 +22,8 @@ extension LockHolder {
   /// How much of one of the system's files is read at most.
   private static let byteCountMax = 1 << 20
 
-  /// Who holds a `flock` on a file; nothing where nobody does, it is somebody in another container, or there is no such list.
+  /// Who holds a `flock` on a file; nothing where nobody does, it is somebody in another container, or there
+  /// is no such list.
   init?(of file: OpenedFile.Identity) {
     guard let locks = Self.text("/proc", "locks") else { return nil }
     for line in locks.split(separator: "\n") {

@@ -75,7 +75,8 @@ enum Syscall {
     }
   }
 
-  /// Opens a file of a folder, and nothing else: no link to another place, no device, no pipe that would block.
+  /// Opens a file of a folder, and nothing else: no link to another place, no device, no pipe that would
+  /// block.
   static func openFile(_ folder: Int32, _ name: String, _ flags: Int32) -> Result<OpenedFile, Errno> {
     // SAFETY: Swift lends the name as a C string for the call.
     let opened = unsafe result(openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
@@ -151,7 +152,8 @@ enum Syscall {
     #endif
   }
 
-  /// Begins to bring a file's content to the medium and returns at once; errors are the next sync's to report.
+  /// Begins to bring a file's content to the medium and returns at once; errors are the next sync's to
+  /// report.
   static func startWriteback(_ descriptor: Int32) {
     #if os(Linux)
       // SYNC_FILE_RANGE_WRITE, whose name the C library's module leaves out.
@@ -199,8 +201,8 @@ enum Syscall {
 
   /// Shows the names in a folder, without `.` and `..`, and closes its descriptor.
   static func forEachName(_ folder: Int32, _ visit: (Span<UInt8>) -> Void) -> Result<Int32, Errno> {
-    // SAFETY: the stream is used by this call alone and closed before it returns; an entry's name ends in a zero, and is
-    // looked at where it stands, before the next one is asked for.
+    // SAFETY: the stream is used by this call alone and closed before it returns; an entry's name ends in a
+    // zero, and is looked at where it stands, before the next one is asked for.
     guard let stream = unsafe fdopendir(folder) else {
       let number = errno
       closeFile(folder)

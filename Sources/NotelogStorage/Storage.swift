@@ -1,4 +1,5 @@
-// The operating system as the store sees it: one protocol, so that crash and fault tests run the shipping code.
+// The operating system as the store sees it: one protocol, so that crash and fault tests run the shipping
+// code.
 
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
@@ -7,17 +8,19 @@ package import NotelogBase
 
 /// A store's folder.
 ///
-/// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short write or a
-/// failing disk is decided above this protocol, where the simulated disk can try it. Names are relative to the folder.
+/// Each requirement is one system call, with its errors and without retries: what survives `EINTR`, a short
+/// write or a failing disk is decided above this protocol, where the simulated disk can try it. Names are
+/// relative to the folder.
 package protocol Storage: AnyObject, Sendable {
   /// The folder's path as it was given, for errors; empty where there is none.
   var path: String { get }
-  /// How many files that are only read it keeps open at once. It closes others behind the scenes, and opens them again when they are
-  /// read: that fails where another process has removed them meanwhile.
+  /// How many files that are only read it keeps open at once. It closes others behind the scenes, and opens
+  /// them again when they are read: that fails where another process has removed them meanwhile.
   var openFileLimit: Int { get }
   /// Opens a file. The corresponding C function is `openat`.
   func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile
-  /// Shows the names in a folder (`""` is the store's own), in no particular order. The C function is `readdir`.
+  /// Shows the names in a folder (`""` is the store's own), in no particular order. The C function is
+  /// `readdir`.
   ///
   /// As bytes: an opening looks at the names of a thousand segments, and needs the numbers in them.
   func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError)
@@ -29,8 +32,8 @@ package protocol Storage: AnyObject, Sendable {
   func makeFolder(_ name: String) throws(StorageError)
   /// Makes a folder's entries durable. The C function is `fsync` on the folder.
   func syncFolder(_ name: String) throws(StorageError)
-  /// What tells when a file is written, or something in the folder changes where the name is empty; nothing where the system has nothing
-  /// of the kind, or there is no such file. Linux's `inotify`.
+  /// What tells when a file is written, or something in the folder changes where the name is empty; nothing
+  /// where the system has nothing of the kind, or there is no such file. Linux's `inotify`.
   func watch(_ name: String) -> (any StorageWatch)?
   /// Who holds a lock on a file; nothing where nobody does, or the system doesn't say. Linux's `/proc/locks`.
   func lockHolder(of name: String) -> LockHolder?
@@ -106,7 +109,8 @@ extension StorageFile {
 package enum StorageOpenMode: Sendable {
   /// For reading an existing file.
   case read
-  /// For reading and writing an existing file. One that has another name too is refused, as the others are that may write.
+  /// For reading and writing an existing file. One that has another name too is refused, as the others are
+  /// that may write.
   case update
   /// For reading and writing a file that must not exist yet.
   case createNew
@@ -209,7 +213,8 @@ extension Storage {
     return names
   }
 
-  /// Creates a folder and makes its entry durable: it must still be there when the power comes back. FORMAT.md §21.2.
+  /// Creates a folder and makes its entry durable: it must still be there when the power comes back.
+  /// FORMAT.md §21.2.
   package func makeDurableFolder(_ name: String) throws(StorageError) {
     try makeFolder(name)
     try makeNamesDurable()
@@ -246,7 +251,8 @@ extension Storage {
     return file
   }
 
-  /// Gives a file that is whole and synced its name, durably: a crash leaves the file that had it, or this one.
+  /// Gives a file that is whole and synced its name, durably: a crash leaves the file that had it, or this
+  /// one.
   ///
   /// - Parameters:
   ///   - partial: The name that it was written under.
@@ -307,7 +313,8 @@ extension StorageFile {
     try retryingInterruptions { () throws(StorageError) in try truncate(to: byteCount) }
   }
 
-  /// Makes the file's content and length durable. An interrupted sync has lost nothing: what fails is said by the next.
+  /// Makes the file's content and length durable. An interrupted sync has lost nothing: what fails is said by
+  /// the next.
   package func makeDurable() throws(StorageError) {
     // Not the method itself: that would take memory for it at each sync.
     try retryingInterruptions { () throws(StorageError) in try sync() }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A store's folder on this machine.
 ///
-/// The folder is opened when it is first needed, and stays open until this object goes and all of the store's files are closed: see
-/// `SystemFolder`.
+/// The folder is opened when it is first needed, and stays open until this object goes and all of the store's
+/// files are closed: see `SystemFolder`.
 package final class SystemStorage: Storage {
   /// The folder's path.
   package let path: String
@@ -16,7 +16,8 @@ package final class SystemStorage: Storage {
   ///
   /// - Parameters:
   ///   - path: Its path.
-  ///   - openFileLimit: The most files that are only read and open at once; by what the process may have open, unless given.
+  ///   - openFileLimit: The most files that are only read and open at once; by what the process may have
+  ///     open, unless given.
   package init(path: String, openFileLimit: Int? = nil) {
     self.path = path
     folder = SystemFolder(path: path)
@@ -97,9 +98,9 @@ extension Result where Failure == Errno {
 
 /// A store's folder, and the folders in it.
 ///
-/// The path is followed once, when the folder is first needed, and may be a link. From then on everything happens in the folder
-/// that was found there, wherever its path leads by then, until this object goes. Below it no link is followed: not in the place of a folder, nor
-/// of a file.
+/// The path is followed once, when the folder is first needed, and may be a link. From then on everything
+/// happens in the folder that was found there, wherever its path leads by then, until this object goes. Below
+/// it no link is followed: not in the place of a folder, nor of a file.
 final class SystemFolder: Sendable {
   let path: String
   /// The descriptor, once the folder was opened; negative until then.
@@ -130,7 +131,8 @@ final class SystemFolder: Sendable {
     }
   }
 
-  /// Runs a call with the folder that a name lies in, and the name that it has there. A name has at most one folder in it.
+  /// Runs a call with the folder that a name lies in, and the name that it has there. A name has at most one
+  /// folder in it.
   func with<Value>(
     _ name: String, _ call: (Int32, String) -> Result<Value, Errno>
   ) -> Result<Value, Errno> {
@@ -206,7 +208,8 @@ package final class SystemFile: StorageFile {
     locker.store(SystemProcess.identifier, ordering: .releasing)
   }
 
-  /// Runs a call that must not reach another file, which the descriptor's number may be as soon as this one is closed.
+  /// Runs a call that must not reach another file, which the descriptor's number may be as soon as this one
+  /// is closed.
   private func inside<Value>(
     _ call: StorageError.Call, _ body: (Int32) -> Result<Value, Errno>
   ) throws(StorageError) -> Value {
@@ -218,8 +221,9 @@ package final class SystemFile: StorageFile {
   package func close() {
     // In a child that was forked, those who were inside are not there, and never leave.
     guard let number = descriptor.close(waiting: opener == SystemProcess.identifier) else { return }
-    // A child that was just forked, on its way to another program, holds the lock with its copy of the descriptor: closing
-    // ours would not release it. A forked child that closes its copy must not release the lock of its parent.
+    // A child that was just forked, on its way to another program, holds the lock with its copy of the
+    // descriptor: closing ours would not release it. A forked child that closes its copy must not release the
+    // lock of its parent.
     let locker = locker.load(ordering: .acquiring)
     if locker != 0, locker == SystemProcess.identifier { Syscall.unlock(number) }
     Syscall.closeFile(number)

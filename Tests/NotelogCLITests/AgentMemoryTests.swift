@@ -79,8 +79,8 @@
       }
     }
 
-    /// The bug: the tool was linked lazily, and the first call of a function saved the registers, with the root in them, on the agent's stack.
-    /// It stayed there, mostly where another store was kept still.
+    /// The bug: the tool was linked lazily, and the first call of a function saved the registers, with the
+    /// root in them, on the agent's stack. It stayed there, mostly where another store was kept still.
     @Test(arguments: ["notelog lock", "notelog agent lock my.notelog", nil], [false, true])
     func
       `the agent keeps the root and never the password, and nothing of it once it is locked or its time is over`(
@@ -111,7 +111,8 @@
 
     // MARK: its clients
 
-    /// The tool's output goes into a full pipe, so it waits at its very end: with the store closed and before it exits.
+    /// The tool's output goes into a full pipe, so it waits at its very end: with the store closed and before
+    /// it exits.
     private func startAndAwaitEnd(of command: String) throws -> Int32 {
       try start(
         """

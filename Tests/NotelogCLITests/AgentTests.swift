@@ -5,7 +5,8 @@ import Testing
 
 @testable import NotelogCLI
 
-/// What a test with an agent begins with: a folder for its socket, and a store with one note. The agent is ended with the script.
+/// What a test with an agent begins with: a folder for its socket, and a store with one note. The agent is
+/// ended with the script.
 let agentPrelude =
   passwordPrelude + """
     export XDG_RUNTIME_DIR=$PWD/run; mkdir -m 700 run
@@ -16,7 +17,8 @@ let agentPrelude =
 
     """
 
-// One after another: what the kernel keeps is the same for all of a user's processes, and `agent status` shows it.
+// One after another: what the kernel keeps is the same for all of a user's processes, and `agent status`
+// shows it.
 @Suite(.serialized) struct AgentTests {
   let bench: Workbench
 
@@ -106,7 +108,8 @@ let agentPrelude =
           + "notelog: error: --keep takes agent or kernel, not 'elsewhere'\n"))
   }
 
-  /// A machine may sleep, and a process may be stopped, for longer than the time: what comes first then is the clock.
+  /// A machine may sleep, and a process may be stopped, for longer than the time: what comes first then is
+  /// the clock.
   @Test func `an agent that was stopped past the time gives nothing any more`() throws {
     let script = """
       notelog agent >/dev/null & agent=$!
@@ -261,7 +264,8 @@ let agentPrelude =
 
   // MARK: what it is not asked for
 
-  /// The bug: `key recovery` and `key grant` took what was kept, so that whoever came by an unlocked agent made a way in that lasts.
+  /// The bug: `key recovery` and `key grant` took what was kept, so that whoever came by an unlocked agent
+  /// made a way in that lasts.
   @Test
   func
     `commands that change what opens a store ask for a password, whatever is kept; what needs no key takes none`()

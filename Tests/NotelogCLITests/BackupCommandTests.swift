@@ -1,4 +1,5 @@
-// `backup` and `restore`: only what is new is copied, all of it comes back, and what stands in the way is said.
+// `backup` and `restore`: only what is new is copied, all of it comes back, and what stands in the way is
+// said.
 import Foundation
 import Testing
 

@@ -1,5 +1,6 @@
-// Apps catch the library's errors as they catch others'. While public calls threw typed, the usual `catch let error as NotelogError where …`
-// warned, and with a `guard` in a loop around it crashed the compiler (Swift 6.3.1): decision 0079.
+// Apps catch the library's errors as they catch others'. While public calls threw typed, the usual `catch let
+// error as NotelogError where …` warned, and with a `guard` in a loop around it crashed the compiler (Swift
+// 6.3.1): decision 0079.
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
-// What somebody else wrote into a name, a path or an option moves nobody's cursor: stderr, and text for people, show it escaped.
+// What somebody else wrote into a name, a path or an option moves nobody's cursor: stderr, and text for
+// people, show it escaped.
 import Foundation
 import NotelogCrypto
 import Testing
@@ -10,7 +11,8 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  /// The bug: control characters were escaped on a terminal only, and what a log or a pager kept reached one later.
+  /// The bug: control characters were escaped on a terminal only, and what a log or a pager kept reached one
+  /// later.
   @Test func `no control character reaches stderr, wherever it comes from`() throws {
     let script = """
       e=$(printf '\\033[31m'); id=00000000-0000-0000-0000-000000000001

@@ -4,7 +4,8 @@ import Testing
 
 #if os(Linux)
   @Suite struct CoreDumpTests {
-    /// The bug: secrets of our own are left out of core dumps, OpenSSL's key schedules, in its heap, were not.
+    /// The bug: secrets of our own are left out of core dumps, OpenSSL's key schedules, in its heap, were
+    /// not.
     @Test func `the tool has no core dump written, whatever the limit it is started with`() throws {
       let script = """
         ulimit -S -c "$(ulimit -H -c)"; mkfifo secret
@@ -18,7 +19,8 @@ import Testing
       try Workbench().expect(passwordPrelude + script, .init(out: "Max core file size 0 0 bytes \n"))
     }
 
-    /// The bug: Swift's backtraces, on by default, print registers and the memory that they point to; and a signal from outside did not end the tool.
+    /// The bug: Swift's backtraces, on by default, print registers and the memory that they point to; and a
+    /// signal from outside did not end the tool.
     @Test(arguments: ["SEGV", "ABRT", "ILL", "TRAP"])
     func `a tool that crashes says nothing of its registers and memory, and ends`(signal: String) throws {
       let script = """

@@ -1,4 +1,5 @@
-// Commands over many records where some of these are damaged: the sound ones are shown, the others said, and the exit code is 3.
+// Commands over many records where some of these are damaged: the sound ones are shown, the others said, and
+// the exit code is 3.
 import Foundation
 import Testing
 
@@ -82,8 +83,8 @@ import Testing
     try bench.expect(script, .init(out: expected))
   }
 
-  /// The bugs: `search` exited 0 where a field of a record it had found could not be read; and of a head that was damaged while the
-  /// store was closed, all records counted as lost as soon as it was finished.
+  /// The bugs: `search` exited 0 where a field of a record it had found could not be read; and of a head that
+  /// was damaged while the store was closed, all records counted as lost as soon as it was finished.
   @Test func `a search says which fields could not be read, and only what is lost is counted`() throws {
     let script =
       Self.prelude + """

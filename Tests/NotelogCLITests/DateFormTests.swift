@@ -5,8 +5,8 @@ import Testing
 
 @testable import NotelogCLI
 
-/// The bug: what `Moment` refused went on to Foundation's parser, which stops where it likes and carries days and hours over. `2026-11-26 10:00`
-/// became midnight, and `2026-02-30` the second of March.
+/// The bug: what `Moment` refused went on to Foundation's parser, which stops where it likes and carries days
+/// and hours over. `2026-11-26 10:00` became midnight, and `2026-02-30` the second of March.
 @Suite struct DateFormTests {
   static let day = "2026-11-26"
 

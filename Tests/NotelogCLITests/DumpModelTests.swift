@@ -11,8 +11,8 @@ import Testing
   init() throws { bench = try Workbench() }
 
   @Test func `a dump that is imported into a new store gives the same dump, in less than 200 MiB`() throws {
-    // The system's own high-water mark of each program, in kibibytes, read while it runs. What it says of one that has
-    // ended counts the memory of the process that forked it, too: that of all tests together.
+    // The system's own high-water mark of each program, in kibibytes, read while it runs. What it says of one
+    // that has ended counts the memory of the process that forked it, too: that of all tests together.
     let script = """
       measured() {
         exec 3<&0

@@ -1,4 +1,5 @@
-// What an export leaves out, and what a dump opens, with a password that opens some keys only, and after a key was shredded.
+// What an export leaves out, and what a dump opens, with a password that opens some keys only, and after a
+// key was shredded.
 import Testing
 
 @Suite struct ExportLossTests {

@@ -1,4 +1,5 @@
-// Folders that hold what a store never put there: links, other people's files, marks. Nothing outside is touched.
+// Folders that hold what a store never put there: links, other people's files, marks. Nothing outside is
+// touched.
 import Foundation
 import NotelogTestSupport
 import Testing
@@ -55,8 +56,9 @@ import Testing
 
   static let places = TestEffort.sample(names.flatMap { name in kinds.map { (name, $0) } }, 12)
 
-  /// INV-L5. The bugs: with `pins` a link, every writing verb deleted all files in the folder that it led to; a `torn` that was a link
-  /// got what recovery cut off written through it; a file with a second name was written to under both.
+  /// INV-L5. The bugs: with `pins` a link, every writing verb deleted all files in the folder that it led to;
+  /// a `torn` that was a link got what recovery cut off written through it; a file with a second name was
+  /// written to under both.
   @Test(arguments: places)
   func `whatever bears a name of the store's, nothing outside is touched, and errors name it`(
     name: String, kind: String
@@ -113,7 +115,8 @@ import Testing
     #expect(answer.err.contains("lock' failed: it has a second name"), "\(answer.err)")
   }
 
-  /// INV-L5. The bug: whatever ended in `.partial` was deleted when a store was opened, or made in its folder.
+  /// INV-L5. The bug: whatever ended in `.partial` was deleted when a store was opened, or made in its
+  /// folder.
   @Test func `files of others stay where they are`() throws {
     let script =
       Self.prelude + """
@@ -135,7 +138,8 @@ import Testing
     try bench.expect(script, .init(out: "verdict    sound\n 7 mine\n2\nmine\n"))
   }
 
-  /// INV-L4. The bug: a file with the mark's content beside a whole store made it no store, and `init` then erased all of it.
+  /// INV-L4. The bug: a file with the mark's content beside a whole store made it no store, and `init` then
+  /// erased all of it.
   @Test func `whatever marks are put beside a store, it is found and never erased`() throws {
     let script =
       Self.prelude + """

@@ -154,8 +154,8 @@ import Testing
       .init(out: hint("a") + hint("b") + hint("c") + "verdict    sound\n"))
   }
 
-  /// The bug: the tool left compaction to who asks for it. One record, updated again and again, took a gigabyte, and then more
-  /// segments than a process may have open.
+  /// The bug: the tool left compaction to who asks for it. One record, updated again and again, took a
+  /// gigabyte, and then more segments than a process may have open.
   @Test func `a record that is imported again and again takes no more than the space contract`() throws {
     let script = """
       awk 'BEGIN { for (i = 0; i < 8000; i++) printf "{\\"id\\":\\"00000000-0000-0000-0000-000000000001\\",\\"fields\\":{\\"title\\":\\"%d\\"}}\\n", i }' >lines

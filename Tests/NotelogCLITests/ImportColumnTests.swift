@@ -1,4 +1,5 @@
-// `import --from`: which columns are numbers, what goes into a collection that is there, and what is compared before anything is added.
+// `import --from`: which columns are numbers, what goes into a collection that is there, and what is compared
+// before anything is added.
 import Foundation
 import Testing
 
@@ -15,8 +16,8 @@ import Testing
     try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
-  /// The bug: whatever Swift reads as a double was one. Codes lost their zeros, and the comparison found them all the same, as it compared
-  /// what it had read with what it had read.
+  /// The bug: whatever Swift reads as a double was one. Codes lost their zeros, and the comparison found them
+  /// all the same, as it compared what it had read with what it had read.
   @Test
   func `a column is a number only where each value is printed as it was written, or is the same number`()
     throws
@@ -53,8 +54,8 @@ import Testing
           + "compared   3 rows and as many records: all the same\nsame\n"))
   }
 
-  /// The bug: whole numbers beside decimal ones were text, in CSV, and 'Age>60' found children; in JSON lines numbers became text, and doubles, and
-  /// "all the same" was said of that.
+  /// The bug: whole numbers beside decimal ones were text, in CSV, and 'Age>60' found children; in JSON lines
+  /// numbers became text, and doubles, and "all the same" was said of that.
   @Test
   func
     `numbers that become another kind are said, before and after, and a filter that takes them for text says so`()
@@ -165,7 +166,8 @@ import Testing
 
     """
 
-  /// The bug: text of a column was refused by a field of another type, with the words that there is no such field.
+  /// The bug: text of a column was refused by a field of another type, with the words that there is no such
+  /// field.
   @Test func `columns go into the fields that are there, by their types`() throws {
     try bench.write("people.json", Self.people)
     try bench.write(
@@ -253,7 +255,8 @@ import Testing
       script, .init(out: String(repeating: "2\n", count: wrong.count + 2), err: errors + rest))
   }
 
-  /// The bug: what was there was compared only after the rest had been added, so that a changed table left half an import.
+  /// The bug: what was there was compared only after the rest had been added, so that a changed table left
+  /// half an import.
   @Test func `a table that changed since it was imported adds nothing, and the row is named`() throws {
     let id = #"[0-9a-f]\{8\}-[0-9a-f-]\{27\}"#
     let script = """

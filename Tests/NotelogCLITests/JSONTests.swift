@@ -20,7 +20,8 @@ import Testing
     #expect(String(decoding: json.text, as: UTF8.self) == expected)
   }
 
-  /// The bug: C1 control characters, and those that turn the direction of writing, went to the terminal as they were.
+  /// The bug: C1 control characters, and those that turn the direction of writing, went to the terminal as
+  /// they were.
   @Test func `no character that moves a cursor or turns a line is written as it is`() throws {
     let unsafe = [0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069]
     for code in unsafe.joined().compactMap({ Unicode.Scalar(UInt32($0)) }) {

@@ -155,8 +155,8 @@ import Testing
     try expect(script, .init(1, out: out))
   }
 
-  /// The bug: who had a grant taken away put the older keyring back, and was in force again after the rotation that should have locked them
-  /// out: nothing said so.
+  /// The bug: who had a grant taken away put the older keyring back, and was in force again after the
+  /// rotation that should have locked them out: nothing said so.
   @Test(arguments: [
     ("key rotate visits diagnostics", "rotate 'diagnostics', and leave these in force?"),
     ("key grant visits notes", "add a grant, and leave these in force?"),

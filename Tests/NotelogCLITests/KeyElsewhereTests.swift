@@ -6,7 +6,8 @@ import Testing
 @Suite struct KeyElsewhereTests {
   let bench: Workbench
 
-  /// A store made on this device, whose records have a field under a key that stays on it, and one under a key that can be shredded.
+  /// A store made on this device, whose records have a field under a key that stays on it, and one under a
+  /// key that can be shredded.
   init() throws {
     bench = try Workbench()
     var options = Store.Options()

@@ -6,7 +6,8 @@ import Testing
   /// How many times each is killed while it is at work.
   static let goal = TestEffort.isSoak ? 200 : 5
 
-  /// Kills the tool after a random time. Where it had ended by then, the time becomes shorter, so that it is hit on any machine.
+  /// Kills the tool after a random time. Where it had ended by then, the time becomes shorter, so that it is
+  /// hit on any machine.
   static let killer = """
     hits=0; round=0; longest=60
     strike() {
@@ -40,8 +41,9 @@ import Testing
     """
 
   @Test func `every acknowledged line of an import is there, at its version or a later one`() throws {
-    // A round: add records and remove them, import from line `from` on, kill after a random number of acknowledgements,
-    // check each record's title against the last acknowledged line that wrote it, and that what was removed stays so.
+    // A round: add records and remove them, import from line `from` on, kill after a random number of
+    // acknowledgements, check each record's title against the last acknowledged line that wrote it, and that
+    // what was removed stays so.
     let script = """
       notelog init big $quick --scrypt-log-n 14 --segment-size 1M 2>/dev/null
       from=1

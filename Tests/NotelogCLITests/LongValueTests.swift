@@ -1,9 +1,10 @@
-// Values that are never in memory as a whole: in with `set`, out with `get`, and what everything else says of them.
+// Values that are never in memory as a whole: in with `set`, out with `get`, and what everything else says of
+// them.
 import Foundation
 import Testing
 
-/// The bug: such a value could not be got out, its whole record was left out of exports with the exit code of damage, and the advice was to call a
-/// function of the library.
+/// The bug: such a value could not be got out, its whole record was left out of exports with the exit code of
+/// damage, and the advice was to call a function of the library.
 @Suite struct LongValueTests {
   let bench: Workbench
 

@@ -47,7 +47,8 @@ import Testing
 
   @Test(arguments: ["verify", "dump --json", "compact", "salvage --to new", "import", "backup new"])
   func `Ctrl-C ends long work with 130, and leaves a sound store`(command: String) throws {
-    // It is typed as soon as the tool has opened a segment. If it was too late for that once, it is tried again.
+    // It is typed as soon as the tool has opened a segment. If it was too late for that once, it is tried
+    // again.
     let script = """
       notelog dump --json my.notelog $quick | sed 's/"revision":[0-9]*,//' >before
       code=0; tries=0

@@ -1,4 +1,5 @@
-// What is said of records that are lost: each is counted once, everywhere alike, and named where anything names it.
+// What is said of records that are lost: each is counted once, everywhere alike, and named where anything
+// names it.
 import Foundation
 import Testing
 
@@ -32,8 +33,9 @@ import Testing
     try bench.expect(Self.prelude + script, expected, input: "", location)
   }
 
-  /// The bug: of a finished segment that had lost its end and kept its length, or had got longer, only the one record was counted that a
-  /// header still named: '1 record can't be read, all others are current', and hundreds were gone.
+  /// The bug: of a finished segment that had lost its end and kept its length, or had got longer, only the
+  /// one record was counted that a header still named: '1 record can't be read, all others are current', and
+  /// hundreds were gone.
   @Test func `all records of a segment that is not as it was are counted, at opening already`() throws {
     let script = """
       length=$(wc -c <$finished); cp $finished kept

@@ -7,8 +7,8 @@ import Foundation
 @testable import Notelog
 import Testing
 
-/// The bug: `dump`, `list` and `search` showed nothing, `info` counted, `get` said that there is no such record, and none of them said
-/// a word or exited with anything but 0 or 1; `verify` said sound.
+/// The bug: `dump`, `list` and `search` showed nothing, `info` counted, `get` said that there is no such
+/// record, and none of them said a word or exited with anything but 0 or 1; `verify` said sound.
 @Suite struct LostSchemaTests {
   @Test func `every verb says that records can't be shown whose schema is lost`() throws {
     let bench = try Workbench()

@@ -26,7 +26,8 @@ import Testing
     #expect(Moment.seconds(text) == seconds)
   }
 
-  /// The bug: the nearest double to the last microseconds of the year 9999 is the year 10000, which has no text.
+  /// The bug: the nearest double to the last microseconds of the year 9999 is the year 10000, which has no
+  /// text.
   @Test func `the last moments of the last year stay in it, and what is outside the years is refused`() throws
   {
     let end = 252_423_993_600.0

@@ -1,4 +1,5 @@
-// Names that somebody else chose, of columns, tables and files: no program that reads or writes them is led to do anything else.
+// Names that somebody else chose, of columns, tables and files: no program that reads or writes them is led
+// to do anything else.
 import Foundation
 import Testing
 
@@ -15,8 +16,9 @@ import Testing
     try bench.expect(passwordPrelude + script, expected, location)
   }
 
-  /// The bug: such names were taken, and `notelog export --as sql | sqlite3` ran what the file's maker had put into a value: sqlite3 ends a
-  /// line at the zero byte, so that a quotation mark was open, and the next `"` in a value closed it.
+  /// The bug: such names were taken, and `notelog export --as sql | sqlite3` ran what the file's maker had
+  /// put into a value: sqlite3 ends a line at the zero byte, so that a quotation mark was open, and the next
+  /// `"` in a value closed it.
   @Test func `a column's name with a control character is refused, and so are those of schemas and keys`()
     throws
   {

@@ -12,7 +12,8 @@ import Testing
     try bench.expect(storePrelude + script, .init(out: out))
   }
 
-  /// The bug: the record was there, nobody knew under which id, and it said that standard output could not be written to.
+  /// The bug: the record was there, nobody knew under which id, and it said that standard output could not be
+  /// written to.
   @Test func `what was added is said where it can't be printed`() throws {
     try expect(
       """

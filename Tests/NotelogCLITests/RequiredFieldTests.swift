@@ -1,4 +1,5 @@
-// What a script has to say before something is stored: which columns may be in the clear, and each field that is not optional.
+// What a script has to say before something is stored: which columns may be in the clear, and each field that
+// is not optional.
 import Foundation
 import Testing
 
@@ -7,7 +8,8 @@ import Testing
 
   init() throws { bench = try Workbench() }
 
-  /// The bug: who took a collection's schema away, without any key, had the next import of a script make it anew, all in the clear.
+  /// The bug: who took a collection's schema away, without any key, had the next import of a script make it
+  /// anew, all in the clear.
   @Test func `a script makes a collection only where it says what is sealed or what is plain`() throws {
     let script = """
       printf 'name,pin\\nAda,1234\\n' >t.csv

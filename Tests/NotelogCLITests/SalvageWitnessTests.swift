@@ -1,4 +1,5 @@
-// `salvage` beside what speaks for the frames that are lost, or for another store: the index, keyrings, header copies.
+// `salvage` beside what speaks for the frames that are lost, or for another store: the index, keyrings,
+// header copies.
 import Foundation
 import Testing
 

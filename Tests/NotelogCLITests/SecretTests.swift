@@ -1,4 +1,5 @@
-// Where the secrets of a running tool are not: its arguments, its environment, its files, a log, a temporary file.
+// Where the secrets of a running tool are not: its arguments, its environment, its files, a log, a temporary
+// file.
 import Foundation
 import Testing
 
@@ -8,7 +9,8 @@ import Testing
   init() throws { bench = try Workbench() }
 
   @Test func `no secret reaches arguments, environment, a log or a file`() throws {
-    // The import waits for its next line with the store open, unlocked and a commit behind it, and is looked at.
+    // The import waits for its next line with the store open, unlocked and a commit behind it, and is looked
+    // at.
     let script = """
       mkdir tmp; export TMPDIR=$PWD/tmp
       mkfifo pipe

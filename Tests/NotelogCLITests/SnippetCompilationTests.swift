@@ -1,4 +1,5 @@
-// What compiles code of the pages and of an app: `make api` runs it, as a compiler takes longer than all other tests of a page.
+// What compiles code of the pages and of an app: `make api` runs it, as a compiler takes longer than all
+// other tests of a page.
 import Foundation
 import Testing
 

@@ -278,7 +278,8 @@ import Testing
     try bench.expect(storePrelude + script, expected, input: "", location)
   }
 
-  /// The hint was to make a new store there, and 'init' said to remove what was in the way: the keyring, without which no backup of the log opens.
+  /// The hint was to make a new store there, and 'init' said to remove what was in the way: the keyring,
+  /// without which no backup of the log opens.
   @Test func `of a store that has lost its whole log nothing is advised to be removed`() throws {
     let script = """
       echo open sesame >password; rm my.notelog/*.journal

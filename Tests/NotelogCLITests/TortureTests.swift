@@ -1,4 +1,5 @@
-// The script that drives the real tool by processes: damage, links, kills, many segments, tables of strangers.
+// The script that drives the real tool by processes: damage, links, kills, many segments, tables of
+// strangers.
 import Foundation
 import Testing
 

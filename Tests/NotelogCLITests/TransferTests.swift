@@ -87,8 +87,8 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
-  /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen digits, and columns were dropped
-  /// without a word.
+  /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen
+  /// digits, and columns were dropped without a word.
   @Test(.enabled(if: hasSQLite)) func `declared types count, and what is not taken is said`() throws {
     let script = """
       sqlite3 t.db "CREATE TABLE t (a INTEGER, b REAL, c VARCHAR(9), d BLOB, e BOOLEAN, f NUMERIC, g, h DECIMAL(9,2), i, j AS (i || 'x'));
@@ -178,8 +178,8 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
-  /// The bug: of a row with a value of two lines, the last cell kept its carriage return, and its column became text; those between quotation
-  /// marks were lost.
+  /// The bug: of a row with a value of two lines, the last cell kept its carriage return, and its column
+  /// became text; those between quotation marks were lost.
   @Test func `lines end in LF or CR LF, and between quotation marks every byte is the value's`() throws {
     let script = #"""
       printf 'text,count\r\n"two\r\nlines",1\r\n"one\nfeed\r",2\r\n"\r\n","3"\r\n\r\nbare\r,4\r\n"x",5\n"\r",6' >t.csv

@@ -38,7 +38,8 @@ private struct After: Record {
 
   private static let id = RecordID(ID16(low: 0, high: (1 << 20 | 1 as UInt64).byteSwapped))
 
-  /// The bug: FORMAT.md 9.2 says that such a value is no damage, and dump said that there is no such field, and exited 3.
+  /// The bug: FORMAT.md 9.2 says that such a value is no damage, and dump said that there is no such field,
+  /// and exited 3.
   @Test func `a field that the schema does not know is shown as that, and is no damage`() throws {
     _ = try bench.run(passwordPrelude)
     let store = try open()

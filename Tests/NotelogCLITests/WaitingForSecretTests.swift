@@ -17,7 +17,8 @@ import Testing
     #expect(added == .init(), sourceLocation: location)
   }
 
-  /// The bug: the lock was taken before the password was asked for, and a command that hung kept everybody else out.
+  /// The bug: the lock was taken before the password was asked for, and a command that hung kept everybody
+  /// else out.
   @Test func `a password command that hangs keeps nobody from writing`() throws {
     let script = """
       mkfifo said gate

@@ -1,5 +1,5 @@
-// The provider's functions, called without EVP: decision 0053. That they compute what they should, the published
-// vectors show.
+// The provider's functions, called without EVP: decision 0053. That they compute what they should, the
+// published vectors show.
 
 import COpenSSL
 import Testing

@@ -1,5 +1,5 @@
-// Two cryptographic libraries behind one protocol (decision 0101): what one seals, the other opens. The published vectors are in
-// `VectorTests`.
+// Two cryptographic libraries behind one protocol (decision 0101): what one seals, the other opens. The
+// published vectors are in `VectorTests`.
 
 import NotelogTestSupport
 import Testing

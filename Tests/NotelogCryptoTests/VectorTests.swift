@@ -1,5 +1,6 @@
-// Published vectors: C2SP XAES-256-GCM, KC-XAES-256-GCM of AWS-LC, RFC 7914 scrypt, RFC 5869 HKDF (FORMAT.md 10.1). Both cryptographic
-// libraries are held against all of them: OpenSSL's functions as the module calls them, and calls of CryptoKit's shape (decision 0101).
+// Published vectors: C2SP XAES-256-GCM, KC-XAES-256-GCM of AWS-LC, RFC 7914 scrypt, RFC 5869 HKDF (FORMAT.md
+// 10.1). Both cryptographic libraries are held against all of them: OpenSSL's functions as the module calls
+// them, and calls of CryptoKit's shape (decision 0101).
 
 import COpenSSL
 import Testing

@@ -1,4 +1,5 @@
-// Checkpoints that are written while others write: they hold what was there when they began. docs/format-derived.md §31.
+// Checkpoints that are written while others write: they hold what was there when they began.
+// docs/format-derived.md §31.
 
 import Foundation
 import NotelogTestSupport

@@ -131,7 +131,8 @@ import Testing
     }
   }
 
-  /// What was built from the segments is handed over once; a read that fails right after that must not lose it.
+  /// What was built from the segments is handed over once; a read that fails right after that must not lose
+  /// it.
   @Test func `a read that fails while a damaged checkpoint is made up for loses nothing`() throws {
     let disk = SimulatedDisk()
     let writer = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -226,7 +227,8 @@ import Testing
     #expect(try fromOther.records() == [])
   }
 
-  /// The model, with checkpoints, crashes of the process (the journal is dropped, not closed), and compactions.
+  /// The model, with checkpoints, crashes of the process (the journal is dropped, not closed), and
+  /// compactions.
   @Test(arguments: 0..<16) func `a journal with checkpoints says what a dictionary says`(seed: UInt64) throws
   {
     var generator = SeededGenerator(seed: seed)

@@ -1,4 +1,5 @@
-// The clean open, of a store that was closed in order: it finds what examining finds, or is not taken. FORMAT.md §12.
+// The clean open, of a store that was closed in order: it finds what examining finds, or is not taken.
+// FORMAT.md §12.
 
 import NotelogBase
 @testable import NotelogStorage
@@ -280,7 +281,8 @@ import Testing
       .map(\.key))
   }
 
-  /// Damages a store's first segment so that records are lost; none but these is, and everybody who looks can tell.
+  /// Damages a store's first segment so that records are lost; none but these is, and everybody who looks can
+  /// tell.
   private func refuse(_ damage: (SimulatedDisk, String) throws -> Set<ID16>) throws {
     let disk = try closedStore()
     let lost = try damage(disk, try #require(segments(disk).first))

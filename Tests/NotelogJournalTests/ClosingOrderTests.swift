@@ -7,8 +7,8 @@ import Testing
 @testable import Notelog
 
 @Suite struct ClosingOrderTests {
-  /// The bug: after a failed write, somebody may still be writing while the store is closed. The lock was given back first, and
-  /// whoever opened the store next met them.
+  /// The bug: after a failed write, somebody may still be writing while the store is closed. The lock was
+  /// given back first, and whoever opened the store next met them.
   @Test(arguments: [false, true])
   func `segments are closed before the lock is given back`(afterFailure: Bool) throws {
     let disk = SimulatedDisk()

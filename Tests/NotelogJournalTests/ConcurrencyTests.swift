@@ -14,7 +14,8 @@ import Testing
     let group = DispatchGroup()
     for index in 0..<count {
       group.enter()
-      // Threads of their own: a pool has no more of them than cores, and would run the closures one after another.
+      // Threads of their own: a pool has no more of them than cores, and would run the closures one after
+      // another.
       Thread {
         do { try body(index) } catch { failures.withLock { $0.append("\(error)") } }
         group.leave()

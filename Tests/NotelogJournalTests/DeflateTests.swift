@@ -1,4 +1,5 @@
-// Compression of single values: what comes back is exactly as long as it should be, or nothing. FORMAT.md §7.3.
+// Compression of single values: what comes back is exactly as long as it should be, or nothing. FORMAT.md
+// §7.3.
 
 import NotelogBase
 @testable import Notelog

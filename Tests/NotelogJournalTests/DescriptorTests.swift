@@ -49,8 +49,8 @@ import Testing
     }.count
   }
 
-  /// The bug: a writer that was late, after another's write had failed and the store had been closed, wrote into whatever file
-  /// had the descriptor's number by then.
+  /// The bug: a writer that was late, after another's write had failed and the store had been closed, wrote
+  /// into whatever file had the descriptor's number by then.
   @Test func `a file that was closed takes nothing, although its number is another's`() throws {
     let late = try store.storage.open("late", .createNew)
     late.close()
@@ -65,7 +65,8 @@ import Testing
     #expect(try other.byteCount() == 0)
   }
 
-  /// The bug: every segment of a store was open at once, and with as many as the process may open, most verbs failed.
+  /// The bug: every segment of a store was open at once, and with as many as the process may open, most verbs
+  /// failed.
   @Test func `of many files few are open, and each reads as itself`() throws {
     let files = try files(40)
     for round in 0..<3 {

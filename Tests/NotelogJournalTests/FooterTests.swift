@@ -19,8 +19,8 @@ import Testing
     return FooterEntry(bytes.rawSpan, at: 0)
   }
 
-  /// A footer whose checksums fit and which lists a frame beyond 2 GiB trapped whoever indexed it: a place in the index has no room
-  /// for such an offset, and the entry was not compared with what it has room for.
+  /// A footer whose checksums fit and which lists a frame beyond 2 GiB trapped whoever indexed it: a place in
+  /// the index has no room for such an offset, and the entry was not compared with what it has room for.
   @Test(arguments: [0, 4600, 0x7FFF_FFF8] as [UInt32])
   func `an entry where no frame can be is none`(offset: UInt32) {
     #expect(Self.entry(offset: offset) == nil)

@@ -69,7 +69,8 @@ import Testing
       return count.load(ordering: .relaxed)
     }
     let without = try reads(cacheByteCount: 0)
-    // Eight headers of a segment, its trailer and its footer in some pieces, where there were twenty to sixty.
+    // Eight headers of a segment, its trailer and its footer in some pieces, where there were twenty to
+    // sixty.
     #expect(try reads(cacheByteCount: 1 << 20) < without * 2 / 3)
   }
 

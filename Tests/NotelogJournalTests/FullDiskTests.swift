@@ -31,8 +31,9 @@ import Testing
     return (disk, count)
   }
 
-  /// INV-H2. The bug: a head that was closed has given up the room for its footer. The next one took what was left, the footer found no
-  /// room, and neither did the recovery that was needed then: every compaction and every deletion failed, for good.
+  /// INV-H2. The bug: a head that was closed has given up the room for its footer. The next one took what was
+  /// left, the footer found no room, and neither did the recovery that was needed then: every compaction and
+  /// every deletion failed, for good.
   @Test func `the footer of a head that was closed has its room before the next head takes any`() throws {
     let start = SimulatedDisk()
     // Without a checkpoint, whose room would be taken first.
@@ -80,7 +81,8 @@ import Testing
     try journal.close()
   }
 
-  /// INV-H3: a store with many bytes above the floor on a full disk: the copy that recovery made found no room.
+  /// INV-H3: a store with many bytes above the floor on a full disk: the copy that recovery made found no
+  /// room.
   @Test
   func `recovery takes no more room than there is, and makes no segment longer than those that are there`()
     throws
@@ -114,7 +116,8 @@ import Testing
     }
   }
 
-  /// INV-H4: wherever the room ends in deleting, compacting and closing, and the process or the machine ends right after.
+  /// INV-H4: wherever the room ends in deleting, compacting and closing, and the process or the machine ends
+  /// right after.
   @Test func `a crash after any call that finds no room leaves a store that is made free again`() throws {
     let (full, count) = try Self.full()
     let state = full.state

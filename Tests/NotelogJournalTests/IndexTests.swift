@@ -11,7 +11,8 @@ import Testing
 #endif
 
 @Suite struct IndexTests {
-  /// The published vector of SipHash-2-4 for 16 bytes 00 … 0F under the key 00 … 0F (Aumasson and Bernstein, 2012).
+  /// The published vector of SipHash-2-4 for 16 bytes 00 … 0F under the key 00 … 0F (Aumasson and Bernstein,
+  /// 2012).
   @Test func `the hash is SipHash`() {
     let key = FingerprintKey(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
     let id = ID16(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
@@ -150,7 +151,8 @@ import Testing
     #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
 
-  /// Fingerprints of two bits: nearly all that the threads take in looks like something that is known already.
+  /// Fingerprints of two bits: nearly all that the threads take in looks like something that is known
+  /// already.
   @Test func `threads that share the segments know each record once, by its newest frame`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)

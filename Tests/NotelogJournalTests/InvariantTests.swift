@@ -1,4 +1,5 @@
-// The invariants of FORMAT.md §3 to §6 that no crash or damage suite is about, read off the bytes on a simulated disk.
+// The invariants of FORMAT.md §3 to §6 that no crash or damage suite is about, read off the bytes on a
+// simulated disk.
 
 @testable import Notelog
 import NotelogFormat
@@ -61,7 +62,8 @@ import Testing
     #expect(salts.count > 30)
   }
 
-  /// INV-L2: what bears a trailer keeps its bytes until it is deleted; a cut by recovery is the one way to get another.
+  /// INV-L2: what bears a trailer keeps its bytes until it is deleted; a cut by recovery is the one way to
+  /// get another.
   @Test func `a finished segment never changes`() throws {
     let disk = SimulatedDisk()
     var finished: [String: [UInt8]] = [:]
@@ -180,7 +182,8 @@ import Testing
     }
   }
 
-  /// INV-F2: lengths that pass what is left, or their limit, are refused: every length field set to its extremes.
+  /// INV-F2: lengths that pass what is left, or their limit, are refused: every length field set to its
+  /// extremes.
   @Test func `no length is believed before it is checked`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -221,8 +224,8 @@ import Testing
     }
   }
 
-  /// What an earlier recovery kept aside may be all that is left of it: the next one, which found another tail at the same
-  /// place, writes only over what it would write itself.
+  /// What an earlier recovery kept aside may be all that is left of it: the next one, which found another
+  /// tail at the same place, writes only over what it would write itself.
   @Test func `a tail that was kept aside is not written over`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -291,7 +294,8 @@ import Testing
     }
   }
 
-  /// INV-C3: a frame that was damaged before a compaction is reported as damaged after it, and nothing else is lost.
+  /// INV-C3: a frame that was damaged before a compaction is reported as damaged after it, and nothing else
+  /// is lost.
   @Test func `damage is not copied under a fresh checksum`() throws {
     let disk = SimulatedDisk()
     var journal = try Journal.create(in: disk, storeID: key(99), options: .small)

@@ -208,7 +208,8 @@ import Testing
     #expect(try reopened.body(of: key(1)) == [1])
   }
 
-  /// A recovered segment is finished when it gets its name: one without a footer is damaged, and nothing is written into it.
+  /// A recovered segment is finished when it gets its name: one without a footer is damaged, and nothing is
+  /// written into it.
   @Test func `a recovered segment without its footer is not gone on in`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -231,7 +232,8 @@ import Testing
     #expect(examination.appendable == nil && examination.needsRecovery)
   }
 
-  /// The bug: a last segment that holds nothing yet was taken for one that was not closed, once a checkpoint covered its start.
+  /// The bug: a last segment that holds nothing yet was taken for one that was not closed, once a checkpoint
+  /// covered its start.
   @Test func `what is opened after a crash and closed again was closed in order`() throws {
     let disk = SimulatedDisk()
     let first = try Journal.create(in: disk, storeID: key(99), options: .small)

@@ -8,7 +8,8 @@ import Foundation
 import NotelogTestSupport
 import Testing
 
-/// A store that a process was killed in the middle of: a checkpoint, and segments behind it, some of which compaction made.
+/// A store that a process was killed in the middle of: a checkpoint, and segments behind it, some of which
+/// compaction made.
 struct KilledStore {
   /// With few entries between checkpoints.
   static let options: JournalOptions = {
@@ -73,7 +74,8 @@ struct KilledStore {
     }
   }
 
-  /// Damages the footer of a finished segment behind the checkpoint, and a frame's header where that is asked.
+  /// Damages the footer of a finished segment behind the checkpoint, and a frame's header where that is
+  /// asked.
   func damageFooter(andFrame frameIsLost: Bool) throws {
     let number = try coveredSegment + 1
     try change(FileName.segment(number)) { bytes in

@@ -1,5 +1,5 @@
-// Stores that were killed with segments behind their checkpoint: what those hold is taken in, and what they lost is noticed.
-// docs/format-derived.md §31.
+// Stores that were killed with segments behind their checkpoint: what those hold is taken in, and what they
+// lost is noticed. docs/format-derived.md §31.
 
 @testable import NotelogBase
 @testable import Notelog
@@ -33,8 +33,8 @@ import Testing
     try killed.check(fresh)
   }
 
-  /// Nothing says what the lost frame superseded: all that is left is possibly stale, as without the checkpoint. Where only the
-  /// footer is damaged, the frames say the same.
+  /// Nothing says what the lost frame superseded: all that is left is possibly stale, as without the
+  /// checkpoint. Where only the footer is damaged, the frames say the same.
   @Test(arguments: [false, true])
   func `what a segment behind the checkpoint has lost is not served as current`(frameIsLost: Bool) throws {
     let killed = try KilledStore(Self.options, compacts: false)
@@ -77,7 +77,8 @@ import Testing
     }
   }
 
-  /// Records of collection 0 are listed at opening: those of the checkpoint, with what the segments behind it change.
+  /// Records of collection 0 are listed at opening: those of the checkpoint, with what the segments behind it
+  /// change.
   @Test func `changes to collection 0 behind the checkpoint are known`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: Self.options)

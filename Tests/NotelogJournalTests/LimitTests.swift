@@ -1,4 +1,5 @@
-// Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md, "Limits", INV-F2.
+// Segment numbers and sequence numbers at their limits: refused or used up, never a trap. FORMAT.md,
+// "Limits", INV-F2.
 
 @testable import Notelog
 @testable import NotelogFormat
@@ -10,7 +11,8 @@ import Testing
   private let tooHighNumber = UInt32(FormatLimits.maximumSegmentNumber) + 1
   private let lastSequence = UInt64(FormatLimits.maximumSequence)
 
-  /// The bug: a frame that names sequence number 2⁶⁴ − 1 with checksums that fit made the next number overflow.
+  /// The bug: a frame that names sequence number 2⁶⁴ − 1 with checksums that fit made the next number
+  /// overflow.
   @Test func `a frame with a sequence number above the limit is none`() {
     let salt = SegmentSalt(7)
     for (sequence, isFrame) in [(lastSequence, true), (lastSequence + 1, false), (.max, false)] {

@@ -13,8 +13,9 @@ import Testing
     LiveEntry(number: number, byteCount: 8192, salt: 1, footerChecksum: checksum)
   }
 
-  /// Each segment that a change added was put into its place in an array, behind a search from the array's start: a live change of
-  /// 64 MiB held its reader up for as good as ever. Found by reading what a fuzzed segment may hold.
+  /// Each segment that a change added was put into its place in an array, behind a search from the array's
+  /// start: a live change of 64 MiB held its reader up for as good as ever. Found by reading what a fuzzed
+  /// segment may hold.
   @Test(.timeLimit(.minutes(1))) func `a change of very many segments takes no longer than it is long`()
     throws
   {

@@ -70,8 +70,8 @@ struct OpenScaleTests {
     print("rebuild from footers:", try clock.measure { try Journal.open(in: store.storage).close() })
   }
 
-  /// What a crash leaves to be read: frames of the last segment or two, and what of the footers since the last checkpoint is
-  /// not sorted yet. It does not grow with what was written since.
+  /// What a crash leaves to be read: frames of the last segment or two, and what of the footers since the
+  /// last checkpoint is not sorted yet. It does not grow with what was written since.
   @Test(arguments: [100_000, 10_000_000]) func `an opening after a crash`(count: Int) throws {
     let store = try TemporaryStore()
     let clock = ContinuousClock()

@@ -8,8 +8,9 @@ import NotelogTestSupport
 import Testing
 
 @Suite struct ReturningSegmentTests {
-  /// INV-R11: while the head is missing nobody knows which sequence numbers were given out. Nothing is written then, so that none is given
-  /// out twice; with the head back, the store goes on as if nothing had been.
+  /// INV-R11: while the head is missing nobody knows which sequence numbers were given out. Nothing is
+  /// written then, so that none is given out twice; with the head back, the store goes on as if nothing had
+  /// been.
   @Test func `sequence numbers of a head that comes back are not used again`() throws {
     let store = try TemporaryStore()
     let first = try Journal.create(in: store.storage, storeID: key(99), options: .small)

@@ -30,8 +30,9 @@ import Testing
     #expect(count == model.count)
   }
 
-  /// A compaction's sources stayed listed beside its output until they were deleted. A snapshot made in between went through
-  /// both, and when the next compaction moved their records on, to where it did not see them, it found each in both.
+  /// A compaction's sources stayed listed beside its output until they were deleted. A snapshot made in
+  /// between went through both, and when the next compaction moved their records on, to where it did not see
+  /// them, it found each in both.
   @Test func `a snapshot made amid a compaction sees each record once, also after the next`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -55,8 +56,8 @@ import Testing
     try check(snapshot, seen, idCount: 100)
   }
 
-  /// Both frames of a record that one transaction writes twice bear its number. By that a snapshot knew a record that compaction
-  /// had moved: it found it in both, and in one as it never was.
+  /// Both frames of a record that one transaction writes twice bear its number. By that a snapshot knew a
+  /// record that compaction had moved: it found it in both, and in one as it never was.
   @Test func `of a record written twice in a transaction a snapshot sees the last, wherever it moves`() throws
   {
     let journal = try Journal.create(in: SimulatedDisk(), storeID: key(99), options: .small)

@@ -10,8 +10,9 @@ import Testing
 @Suite struct UnprovenMarkTests {
   private let body = [UInt8](repeating: 7, count: 100)
 
-  /// A store half of which is dead, whose close mark a failed sync forgot: it is read from memory still. The mark ends at the
-  /// beginning of a page, or a little behind it, so that what follows it need not bring its page along.
+  /// A store half of which is dead, whose close mark a failed sync forgot: it is read from memory still. The
+  /// mark ends at the beginning of a page, or a little behind it, so that what follows it need not bring its
+  /// page along.
   private func stores() throws -> [SimulatedDisk] {
     var stores: [SimulatedDisk] = []
     for padding in stride(from: 0, to: 4_096, by: 8) {
@@ -28,8 +29,8 @@ import Testing
     return stores
   }
 
-  /// The bug: compaction finished the head without writing the mark again. After a crash the log seemed to break there, and
-  /// what had been committed durably behind it was cut off.
+  /// The bug: compaction finished the head without writing the mark again. After a crash the log seemed to
+  /// break there, and what had been committed durably behind it was cut off.
   @Test func `a mark that a failed sync forgot is written again before the head is finished`() throws {
     let stores = try stores()
     #expect(stores.count > 4)
@@ -47,9 +48,10 @@ import Testing
     }
   }
 
-  /// The bug: who opened a store behind a process that died while it created the head, and closed it, wrote a checkpoint that covers the log
-  /// up to that head, which nobody had synced. After a power loss the checkpoint spoke of a segment that was not there: the store was
-  /// refused as damaged, though nothing was lost. Found by Tests/Models.
+  /// The bug: who opened a store behind a process that died while it created the head, and closed it, wrote a
+  /// checkpoint that covers the log up to that head, which nobody had synced. After a power loss the
+  /// checkpoint spoke of a segment that was not there: the store was refused as damaged, though nothing was
+  /// lost. Found by Tests/Models.
   @Test(arguments: LossModel.allCases)
   func `a checkpoint does not cover a head that may not be on the medium`(loss: LossModel) throws {
     for passing in 0..<2 {

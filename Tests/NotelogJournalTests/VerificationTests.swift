@@ -27,7 +27,8 @@ import Testing
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     for number in 0..<400 { try journal.put(key(number), [UInt8](repeating: 1, count: 200)) }
-    // Of the first quarter there are two versions, segments apart, and of the next ten in one and the same segment.
+    // Of the first quarter there are two versions, segments apart, and of the next ten in one and the same
+    // segment.
     for number in 0..<100 { try journal.put(key(number), [UInt8](repeating: 2, count: 200)) }
     for _ in 0..<2 {
       for number in 100..<110 { try journal.put(key(number), [UInt8](repeating: 3, count: 20)) }
@@ -114,8 +115,8 @@ import Testing
           disk, threadCount: threadCount, progress: { _, _ in disk.firedFaults.count == firedCount })
         break
       } catch { #expect(error == NotelogError(failure)) }
-      // Whoever is at work may come upon it too, and so may what is read before and not needed: the checkpoint, and where the
-      // store was last closed. Nobody begins anything more.
+      // Whoever is at work may come upon it too, and so may what is read before and not needed: the
+      // checkpoint, and where the store was last closed. Nobody begins anything more.
       #expect(disk.firedFaults.count - firedCount <= threadCount + 2)
       failureCount += 1
       passing += 5

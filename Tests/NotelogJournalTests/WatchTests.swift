@@ -6,8 +6,8 @@ import Synchronization
 import Testing
 
 @Suite struct WatchTests {
-  /// A function that is kept under a lock was wrapped in two more each time it was reached: a store that was observed for some
-  /// ten thousand commits ran out of stack.
+  /// A function that is kept under a lock was wrapped in two more each time it was reached: a store that was
+  /// observed for some ten thousand commits ran out of stack.
   @Test func `telling a watcher goes no deeper the more often it is done`() {
     let watch = Watch()
     let told = Mutex((count: 0, last: UInt64(0)))

@@ -20,8 +20,8 @@ import Testing
     try Journal.open(in: store.storage, options: .small).close()
   }
 
-  /// The bug: `close` relied on closing the descriptor, but a child that another thread was just starting had a copy of it
-  /// until it became another program, and the store could not be opened again for a moment.
+  /// The bug: `close` relied on closing the descriptor, but a child that another thread was just starting had
+  /// a copy of it until it became another program, and the store could not be opened again for a moment.
   @Test func `a closed store can be opened again while a forked child lives`() throws {
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)

@@ -1,4 +1,5 @@
-// A keyring that somebody altered, or that can't be read: what is served, and what is said. docs/format-keyring.md 10.8, 10.9.
+// A keyring that somebody altered, or that can't be read: what is served, and what is said.
+// docs/format-keyring.md 10.8, 10.9.
 
 import NotelogBase
 import NotelogStorage
@@ -29,7 +30,8 @@ private final class UnreadableName: ForwardingStorage {
   private static let right = Notelog.Credential.password("the right one")
   private static let wrong = Notelog.Credential.password("a wrong one")
 
-  /// What of the first slot is altered. It begins at 72: length, kind, log N, id; its salt at 24, and its wrap at 40.
+  /// What of the first slot is altered. It begins at 72: length, kind, log N, id; its salt at 24, and its
+  /// wrap at 40.
   enum Place: Int, CaseIterable, Sendable {
     case work = 75
     case salt = 96
@@ -74,8 +76,9 @@ private final class UnreadableName: ForwardingStorage {
     return (try store.query(Note.self).first()?.title, store.info().keyring)
   }
 
-  /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong password where it was
-  /// altered under a digest that fits, though the other file was sound; and verify ended with that, and found nothing.
+  /// The bug: what decides whether a slot is the password's (salt, work, nonce, commitment) read as a wrong
+  /// password where it was altered under a digest that fits, though the other file was sound; and verify
+  /// ended with that, and found nothing.
   @Test(arguments: TestEffort.sample(alterations, 8))
   func `a byte altered in one file costs nothing, and is found`(place: Place, name: String, fitting: Bool)
     throws
@@ -137,8 +140,8 @@ private final class UnreadableName: ForwardingStorage {
     try store.close()
   }
 
-  /// The bug: a copy that could not be read, for another reason than a bad sector, kept everybody from opening the store, though
-  /// the other file was sound.
+  /// The bug: a copy that could not be read, for another reason than a bad sector, kept everybody from
+  /// opening the store, though the other file was sound.
   @Test(arguments: [EACCES, EPERM, EISDIR, ENOTDIR, EIO, ELOOP, EINVAL, EMFILE, ENXIO])
   func `where one of the two files can't be read, the other serves, and it is said`(number: Int32) throws {
     for name in ["keyring", "keyring.copy"] {

@@ -1,4 +1,5 @@
-// Long work by tasks: keys and credentials, maintenance, scans, figures and uploads come to the same as without `await`, and end with the task.
+// Long work by tasks: keys and credentials, maintenance, scans, figures and uploads come to the same as
+// without `await`, and end with the task.
 
 import Foundation
 import NotelogBase
@@ -54,7 +55,8 @@ private final class TemporaryPlace: Sendable {
   }
 }
 
-/// Runs `body` in a task, and hands it what cancels that task: by the time it returns, whoever works for the task is told.
+/// Runs `body` in a task, and hands it what cancels that task: by the time it returns, whoever works for the
+/// task is told.
 private func ending(
   _ body: @escaping @Sendable (_ cancel: @escaping @Sendable () -> Void) async throws -> Void
 ) async -> (any Error)? {

@@ -43,7 +43,8 @@ import Testing
     #expect(try await Store.run { try Store.verify(at: path).condition } == .sound)
   }
 
-  /// Where both took their threads from one pool, which grew by one a second, this took as many seconds as there are writers.
+  /// Where both took their threads from one pool, which grew by one a second, this took as many seconds as
+  /// there are writers.
   @Test(.timeLimit(.minutes(2))) func `writers that wait for one another hold up no task that doesn't`()
     async throws
   {

@@ -1,5 +1,5 @@
-// What is asked of a store after it was closed. Until its files were needed, reads gave what was in memory, or an empty answer; then they
-// threw the system's "Bad file descriptor".
+// What is asked of a store after it was closed. Until its files were needed, reads gave what was in memory,
+// or an empty answer; then they threw the system's "Bad file descriptor".
 
 import Foundation
 import Notelog

@@ -25,9 +25,9 @@ private struct Page: Record {
     }
   }()
 
-  /// No bug, and no promise: the attack that SECURITY.md warns of. Whoever may choose a part of the field and sees sizes, without any
-  /// key, learns the secret beside it letter by letter, padding or not: a fitting guess takes a byte less, and text of theirs
-  /// that fills up to a bucket's edge shows that byte.
+  /// No bug, and no promise: the attack that SECURITY.md warns of. Whoever may choose a part of the field and
+  /// sees sizes, without any key, learns the secret beside it letter by letter, padding or not: a fitting
+  /// guess takes a byte less, and text of theirs that fills up to a bucket's edge shows that byte.
   @Test func `a secret beside an attacker's text in one compressed field is learned from sizes alone`() throws
   {
     let folder = try TemporaryFolder()
@@ -46,7 +46,8 @@ private struct Page: Record {
     }
     var known = "token="
     while known.count < secret.count {
-      // The same letters twice, in an order that fits the secret and in one that doesn't: what differs is the match alone.
+      // The same letters twice, in an order that fits the secret and in one that doesn't: what differs is the
+      // match alone.
       let gains = try Self.letters.map { letter in
         (letter: letter, gain: try size(known + "~!" + letter + "@") - size(known + letter + "~!@"))
       }

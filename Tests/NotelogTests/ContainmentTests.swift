@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// A store closed in order, with several segments, a compacted one among them, two collections, records that were updated
-  /// and deleted, a large value and a checkpoint.
+  /// A store closed in order, with several segments, a compacted one among them, two collections, records
+  /// that were updated and deleted, a large value and a checkpoint.
   struct Sample {
     let disk = SimulatedDisk()
     private(set) var notes: [RecordID: String] = [:]
@@ -111,8 +111,8 @@ import Testing
     }
   }
 
-  /// The bug: schemas stood in the log alone. One block of the segment that held one's frame, and no record of its collection
-  /// could be shown again, not even of those that salvage had saved.
+  /// The bug: schemas stood in the log alone. One block of the segment that held one's frame, and no record
+  /// of its collection could be shown again, not even of those that salvage had saved.
   @Test func `what one file or one block of it takes away is no more than the records in it`() throws {
     let sample = try Sample()
     var tried = 0
@@ -136,7 +136,8 @@ import Testing
           let missing = sample.missing(on: saved, isReadOnly: true, but: touched)
           #expect(missing == [], "\(place): \(missing.map { "\($0.count) not saved" } ?? "does not open")")
           for isReadOnly in [true, false] {
-            // Where nobody can name what is lost, opening may refuse, and salvage is the way; what is served is right.
+            // Where nobody can name what is lost, opening may refuse, and salvage is the way; what is served
+            // is right.
             guard let missing = sample.missing(on: disk.copy(), isReadOnly: isReadOnly, but: touched) else {
               continue
             }

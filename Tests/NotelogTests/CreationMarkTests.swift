@@ -1,4 +1,5 @@
-// The marks `created` and `creating`: whoever has the files can change them, and nothing is erased on their word (FORMAT.md 3, INV-L4).
+// The marks `created` and `creating`: whoever has the files can change them, and nothing is erased on their
+// word (FORMAT.md 3, INV-L4).
 
 @testable import NotelogStorage
 import NotelogTestSupport
@@ -23,8 +24,8 @@ import Testing
     try Store.open(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
   }
 
-  /// The bug: with `created` renamed to `creating` every verb said that there is no store, and a creation, a restoring or a salvage in its
-  /// folder erased it.
+  /// The bug: with `created` renamed to `creating` every verb said that there is no store, and a creation, a
+  /// restoring or a salvage in its folder erased it.
   @Test func `a store whose mark was renamed is opened, is never erased, and verify says so`() throws {
     let (disk, note) = try Self.made()
     let backup = SimulatedDisk()

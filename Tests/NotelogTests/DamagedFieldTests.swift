@@ -1,4 +1,5 @@
-// Fields of a record that the disk has damaged: what is handed out is what was written, and damage is called damage.
+// Fields of a record that the disk has damaged: what is handed out is what was written, and damage is called
+// damage.
 
 @testable import NotelogBase
 @testable import NotelogFormat

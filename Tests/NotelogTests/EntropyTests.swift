@@ -15,7 +15,8 @@ import Testing
     return Array(entry.stored.body.rawSpan.extracting(range).array().prefix(SealedValue.saltSize))
   }
 
-  /// The bug: an upload drew fresh random bytes once, when it began, and sealed any number of transactions after that.
+  /// The bug: an upload drew fresh random bytes once, when it began, and sealed any number of transactions
+  /// after that.
   @Test func `each chunk of an upload and its reference have salts of their own`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

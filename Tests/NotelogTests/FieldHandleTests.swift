@@ -78,8 +78,8 @@ private struct After: Record {
     #expect(isEmpty)
   }
 
-  /// A buffer keeps the key it used last: one that was wiped since must not open anything, and must not stay in the way
-  /// of the one that takes its place.
+  /// A buffer keeps the key it used last: one that was wiped since must not open anything, and must not stay
+  /// in the way of the one that takes its place.
   @Test func `a locked key opens nothing through a buffer that used it, until it is unlocked again`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -171,8 +171,8 @@ private func sample() throws -> Everything {
     #expect(try bench.entry(body, note.id, bench.note).title == "same")
   }
 
-  /// What a value may be moved along. The plan permits what the directory then says, so that it is the seal that
-  /// refuses it.
+  /// What a value may be moved along. The plan permits what the directory then says, so that it is the seal
+  /// that refuses it.
   enum Axis: CaseIterable {
     case record, field, collection, type, flags, key, store
   }

@@ -138,8 +138,8 @@ private struct Unsent: Record {
     #expect(RecordID(String(repeating: "g", count: 32)) == nil)
   }
 
-  /// The bug: a number that did not fit, and what a decoder said of a JSON document, stood in the error's message, though
-  /// both may have been sealed.
+  /// The bug: a number that did not fit, and what a decoder said of a JSON document, stood in the error's
+  /// message, though both may have been sealed.
   @Test func `no message of a value that doesn't fit its property holds the value`() throws {
     var messages: [String] = []
     do { _ = try Int8(stored: 31_415) } catch { messages.append("\(error)") }
@@ -153,8 +153,8 @@ private struct Unsent: Record {
     }
   }
 
-  /// The bug: what an app's encoder said of a value that it could not encode stood in the error's message, and such an error
-  /// names the value, which may be one to be sealed.
+  /// The bug: what an app's encoder said of a value that it could not encode stood in the error's message,
+  /// and such an error names the value, which may be one to be sealed.
   @Test func `no message of a value that can't be stored holds the value`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

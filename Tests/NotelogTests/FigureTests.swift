@@ -6,7 +6,8 @@ import Testing
 @testable import Notelog
 
 @Suite struct FigureTests {
-  /// The bug: the schemas' records were counted by asking a journal that was closed, and were then counted as the app's.
+  /// The bug: the schemas' records were counted by asking a journal that was closed, and were then counted as
+  /// the app's.
   @Test func `the number of records and the sizes are the same right after closing`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

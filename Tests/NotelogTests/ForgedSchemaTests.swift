@@ -1,4 +1,5 @@
-// Records of collection 0 that no schema can be: whoever has the files can append one, without a key (FORMAT.md 9).
+// Records of collection 0 that no schema can be: whoever has the files can append one, without a key
+// (FORMAT.md 9).
 
 import NotelogBase
 import NotelogTestSupport
@@ -40,8 +41,8 @@ import Testing
     }
   }
 
-  /// The bug: of each store with such a record, opening threw `damaged` or `tampered`: list, info, dump, compact and salvage all
-  /// refused, with the key and without.
+  /// The bug: of each store with such a record, opening threw `damaged` or `tampered`: list, info, dump,
+  /// compact and salvage all refused, with the key and without.
   @Test(arguments: Forgery.allCases)
   func `what can't be a schema is a finding, and everything else is served`(forgery: Forgery) throws {
     let disk = SimulatedDisk()

@@ -8,7 +8,8 @@ import Testing
 @Suite struct FullKeyringTests {
   private static let second = Credential.key((1...32).map { $0 })
 
-  /// The bug: the new keyring, which takes no more room than the old one, found none, and left its beginning behind.
+  /// The bug: the new keyring, which takes no more room than the old one, found none, and left its beginning
+  /// behind.
   @Test func `a credential is changed on a full disk, and where that fails nothing is left behind`() throws {
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())

@@ -1,4 +1,5 @@
-// Changes of the keyring: who may make them, when they are in force, and what they leave open. docs/format-keyring.md 10.9.
+// Changes of the keyring: who may make them, when they are in force, and what they leave open.
+// docs/format-keyring.md 10.9.
 
 import Foundation
 import NotelogBase
@@ -33,7 +34,8 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: folder.path + "/keyring")) == before)
   }
 
-  /// The bug: one slot was changed or removed, and the same credential in another slot went on opening the store.
+  /// The bug: one slot was changed or removed, and the same credential in another slot went on opening the
+  /// store.
   @Test func `a credential that was given up opens no slot any more`() throws {
     for isRemoved in [false, true] {
       let folder = try TemporaryFolder()
@@ -52,7 +54,8 @@ import Testing
     }
   }
 
-  /// The bug: where the copy could not be written, the change was reported as failed, and was in force all the same.
+  /// The bug: where the copy could not be written, the change was reported as failed, and was in force all
+  /// the same.
   @Test func `a change is in force once the first file has it`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -120,8 +123,8 @@ import Testing
     }
   }
 
-  /// The bug: a file that somebody, or a program that keeps folders alike, left under this name made a sound store pass for
-  /// an unfinished one, whose files the next creation removed.
+  /// The bug: a file that somebody, or a program that keeps folders alike, left under this name made a sound
+  /// store pass for an unfinished one, whose files the next creation removed.
   @Test func `a file that merely bears the name of the mark takes no store away`() throws {
     let folder = try TemporaryFolder()
     let note = Note(title: "kept")
@@ -138,7 +141,8 @@ import Testing
     }
   }
 
-  /// The bug: a store that somebody hands over could name any file of the user's as its lock, which opening truncated.
+  /// The bug: a store that somebody hands over could name any file of the user's as its lock, which opening
+  /// truncated.
   @Test func `nothing is opened through a link, and a pipe does not block`() throws {
     let folder = try TemporaryFolder()
     try folder.create().close()

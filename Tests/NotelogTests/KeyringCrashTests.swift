@@ -1,4 +1,5 @@
-// Crashes at every call of a change of the keyring: INV-K5, and with it the promise that a change of password is safe.
+// Crashes at every call of a change of the keyring: INV-K5, and with it the promise that a change of password
+// is safe.
 
 import Foundation
 import NotelogBase

@@ -1,4 +1,5 @@
-// Records that check, and whose envelopes or collections say what is not so: FORMAT.md §5, docs/format-derived.md §33, INV-V3.
+// Records that check, and whose envelopes or collections say what is not so: FORMAT.md §5,
+// docs/format-derived.md §33, INV-V3.
 
 @testable import NotelogBase
 import NotelogFormat

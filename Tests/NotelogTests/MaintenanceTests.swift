@@ -41,7 +41,8 @@ extension TemporaryFolder {
     }
   }
 
-  /// The bug: a tail that was there when the store was opened, and whole when it was looked at again, has the same next revision.
+  /// The bug: a tail that was there when the store was opened, and whole when it was looked at again, has the
+  /// same next revision.
   @Test func `what a writer has not finished is no torn tail, and what nobody finishes is one`() throws {
     let folder = try TemporaryFolder()
     _ = try filled(folder)

@@ -163,7 +163,8 @@ private struct After: Record, Equatable {
     #expect(tried > 20 && unfinished == [0, 6, 14, 22, 30])
   }
 
-  /// The fields are retired in a transaction of its own: somebody who has the turn before it may still write values, which would be lost.
+  /// The fields are retired in a transaction of its own: somebody who has the turn before it may still write
+  /// values, which would be lost.
   @Test func `a record that comes by an old value just before the fields are retired is migrated too`() throws
   {
     calls.withLock { $0 = ([:], nil) }

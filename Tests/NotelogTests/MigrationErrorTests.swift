@@ -54,7 +54,8 @@ private struct After: Record {
     return (thrown, guest.id)
   }
 
-  /// The closure's error went through as it was: "The operation could not be completed", and no word of where.
+  /// The closure's error went through as it was: "The operation could not be completed", and no word of
+  /// where.
   @Test func `a closure's own error becomes one that names collection, record and cause`() throws {
     let (thrown, id) = try failure(of: "cocoa")
     let error = try #require(thrown as? NotelogError)

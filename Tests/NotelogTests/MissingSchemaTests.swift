@@ -139,7 +139,8 @@ import Testing
     try store.close()
   }
 
-  /// Somebody stores a schema just before the keyring is read, which then counts more than the log that was read before.
+  /// Somebody stores a schema just before the keyring is read, which then counts more than the log that was
+  /// read before.
   @Test func `a reader misses no schema that is stored while it opens, or looks at what others did`() throws {
     let disk = SimulatedDisk()
     let storage = StoppedStorage(disk)
@@ -158,7 +159,8 @@ import Testing
     try writer.close()
   }
 
-  /// The bug: the copy of the log was of before, the keyring of after, and the restored store said that somebody took a schema away.
+  /// The bug: the copy of the log was of before, the keyring of after, and the restored store said that
+  /// somebody took a schema away.
   @Test func `INV-M7 a backup misses no schema that is stored while it is made`() throws {
     let (disk, backup, restored) = (SimulatedDisk(), SimulatedDisk(), SimulatedDisk())
     let storage = StoppedStorage(disk)

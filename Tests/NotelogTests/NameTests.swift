@@ -1,11 +1,13 @@
-// Names of collections, fields and keys: text that no other program takes for something else (FORMAT.md 21.3).
+// Names of collections, fields and keys: text that no other program takes for something else (FORMAT.md
+// 21.3).
 import NotelogTestSupport
 import Testing
 
 @testable import Notelog
 
 @Suite struct NameTests {
-  /// The bug: a name could hold a zero byte or a line's end, and the SQL of an export, which sqlite3 reads by lines, then ran what a value said.
+  /// The bug: a name could hold a zero byte or a line's end, and the SQL of an export, which sqlite3 reads by
+  /// lines, then ran what a value said.
   @Test(arguments: ["\0", "a\0b", "a\nb", "\t", "\u{1B}[2J", "\u{7F}", "\u{85}", "\u{9B}1m"])
   func `a name with control characters is refused wherever it comes in`(name: String) throws {
     let folder = try TemporaryFolder()

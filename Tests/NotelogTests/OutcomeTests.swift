@@ -71,7 +71,8 @@ import Testing
     Issue.record("there is no end of calls that can be interrupted")
   }
 
-  /// The bug: the keyring of another generation had its name, and what came next was written as if it had not, with the same number.
+  /// The bug: the keyring of another generation had its name, and what came next was written as if it had
+  /// not, with the same number.
   @Test func `a keyring that has its name counts, though its folder was not synced`() throws {
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
@@ -124,8 +125,8 @@ import Testing
     #expect(outcomes.keys.count == 4, "\(outcomes)")
   }
 
-  /// The bug: the new root had found room in the reserve, and the schemas that follow it had not: the old password was gone, and it said
-  /// that there was no space.
+  /// The bug: the new root had found room in the reserve, and the schemas that follow it had not: the old
+  /// password was gone, and it said that there was no space.
   @Test func `on a full disk a new root and another generation of a key are made whole`() throws {
     for hasReserve in [true, false] {
       let disk = SimulatedDisk()

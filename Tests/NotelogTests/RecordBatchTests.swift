@@ -46,7 +46,8 @@ private struct Row: Record {
     #expect(store.info().nextRevision == revision)
   }
 
-  /// The bug: frames were counted, and a value over 64 KiB has frames of its own: a loop that waited for a number stepped over it.
+  /// The bug: frames were counted, and a value over 64 KiB has frames of its own: a loop that waited for a
+  /// number stepped over it.
   @Test func `records are counted, however many chunks their values take`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

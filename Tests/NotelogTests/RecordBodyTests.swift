@@ -66,7 +66,8 @@ private func check(_ bytes: [UInt8]) throws(NotelogError) {
     #expect(differences == [])
   }
 
-  /// What a reference says is authenticated where it is used: of one that was altered, the record's other fields know nothing.
+  /// What a reference says is authenticated where it is used: of one that was altered, the record's other
+  /// fields know nothing.
   @Test func `a reference has its length, whatever it says`() throws {
     let long = BodyLine(
       number: 1, type: .text, flags: [.sealed], key: 7, value: [UInt8](repeating: 9, count: 45))

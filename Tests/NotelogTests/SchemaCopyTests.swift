@@ -1,4 +1,5 @@
-// The schemas' second copy: what it serves, what it never overrules, and how both places are mended (FORMAT.md 9.3).
+// The schemas' second copy: what it serves, what it never overrules, and how both places are mended
+// (FORMAT.md 9.3).
 
 @testable import NotelogFormat
 @testable import NotelogStorage
@@ -89,7 +90,8 @@ import Testing
     }
   }
 
-  /// The bug: the first refresh after somebody else's commit locked the keys that outlive `lock()`, as if the schemas had changed.
+  /// The bug: the first refresh after somebody else's commit locked the keys that outlive `lock()`, as if the
+  /// schemas had changed.
   @Test(arguments: [false, true])
   func `what the second copy serves stays while others commit`(isNewCollection: Bool) throws {
     let sample = try Sample()

@@ -154,8 +154,8 @@ private struct Careless: Record {
     static let schema = Schema<Second>("second") { Plain("text", \.text) }
   }
 
-  /// The bug: a collection's number was taken only once its transaction was durable. Two threads that wrote to two new
-  /// collections at the same time both got the same, and one schema took the other's place.
+  /// The bug: a collection's number was taken only once its transaction was durable. Two threads that wrote
+  /// to two new collections at the same time both got the same, and one schema took the other's place.
   @Test func `collections that come into being at the same time get numbers of their own`() throws {
     for _ in 0..<20 {
       let folder = try TemporaryFolder()
@@ -197,7 +197,8 @@ private struct Careless: Record {
     static let schema = Schema<UnderAnother>("diary") { Sealed("text", \.text, key: "another") }
   }
 
-  /// The bug: what read a type's records while its new key couldn't be looked up was kept, and wrote them under the old key.
+  /// The bug: what read a type's records while its new key couldn't be looked up was kept, and wrote them
+  /// under the old key.
   @Test func `a field that names another key is sealed under it, whatever was read before`() throws {
     for readsLocked in [false, true] {
       let folder = try TemporaryFolder()
@@ -217,7 +218,8 @@ private struct Careless: Record {
     }
   }
 
-  /// The bug: a schema without a valid MAC is followed in memory while the store is locked, and its numbers overflowed.
+  /// The bug: a schema without a valid MAC is followed in memory while the store is locked, and its numbers
+  /// overflowed.
   @Test func `numbers at their end are refused, not counted on`() throws {
     var schema = try StoredSchema(declaring: First.schema.description, collection: 1) { _ in 1 }
     var renamed = First.schema.description

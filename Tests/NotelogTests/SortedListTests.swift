@@ -1,4 +1,5 @@
-// Lists of records whose type is not known: in order, whatever way leads to them, and no more of them read than are wanted.
+// Lists of records whose type is not known: in order, whatever way leads to them, and no more of them read
+// than are wanted.
 
 import Foundation
 @testable import Notelog

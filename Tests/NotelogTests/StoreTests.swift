@@ -145,8 +145,8 @@ private struct Remark: Record {
     }
   }
 
-  /// The bug: an id that two types shared, as a note and what belongs to it, was one record: the second took the first's place,
-  /// whose type then knew nothing of it.
+  /// The bug: an id that two types shared, as a note and what belongs to it, was one record: the second took
+  /// the first's place, whose type then knew nothing of it.
   @Test func `a record of another type is not replaced`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -342,8 +342,8 @@ private struct Remark: Record {
     }
   }
 
-  /// The bug: a record's envelope was left out when its length was compared with the limit. A body that just fitted was
-  /// written, in a frame that no reader takes for one.
+  /// The bug: a record's envelope was left out when its length was compared with the limit. A body that just
+  /// fitted was written, in a frame that no reader takes for one.
   @Test func `the largest record can be read again, and one byte more is refused`() throws {
     let folder = try TemporaryFolder()
     var store = try folder.create()

@@ -33,7 +33,8 @@ private struct Artist: Record {
     } catch { Issue.record(error) }
   }
 
-  /// The bug: only what was committed before was looked at; of two records of one transaction the second replaced the first.
+  /// The bug: only what was committed before was looked at; of two records of one transaction the second
+  /// replaced the first.
   @Test func `two records of one transaction don't share an id`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -79,7 +80,8 @@ private struct Artist: Record {
     try store.close()
   }
 
-  /// The bug: a blind batch was compared with what was visible before its turn, and what was committed until then was overlooked.
+  /// The bug: a blind batch was compared with what was visible before its turn, and what was committed until
+  /// then was overlooked.
   @Test(arguments: [false, true])
   func `of two threads that bring one id for two types, one is refused`(isLeased: Bool) throws {
     let folder = try TemporaryFolder()
@@ -167,7 +169,8 @@ private struct Artist: Record {
     }
   }
 
-  /// Who can write the files, or an older version, gives an id to several types all the same: then its newest frame counts, and nothing traps.
+  /// Who can write the files, or an older version, gives an id to several types all the same: then its newest
+  /// frame counts, and nothing traps.
   @Test(arguments: [false, true])
   func `of an id that several types have the newest frame counts`(inOneTransaction: Bool) throws {
     let folder = try TemporaryFolder()

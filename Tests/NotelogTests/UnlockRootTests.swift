@@ -67,7 +67,8 @@ import Testing
     #expect(try #require(throws: NotelogError.self) { _ = try opened.unlockRoot() }.code == .closed)
   }
 
-  /// A keyring whose MAC does not fit the root may be a newer one, which has another root: only a copy of the same generation serves.
+  /// A keyring whose MAC does not fit the root may be a newer one, which has another root: only a copy of the
+  /// same generation serves.
   @Test(arguments: [true, false])
   func `a keyring that was altered is not opened by the root, and a copy of its generation serves`(
     isAlone: Bool

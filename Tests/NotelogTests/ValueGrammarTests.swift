@@ -90,7 +90,8 @@ private struct Page: Record {
     "{a}", "`", "a\nb", "a\0b", "https://[::1",
   ]
 
-  /// The bug: what Foundation's parsers made of it counted. They take a comma too many, and a byte order mark, and escape percent signs.
+  /// The bug: what Foundation's parsers made of it counted. They take a comma too many, and a byte order
+  /// mark, and escape percent signs.
   @Test func `a document is one JSON text of RFC 8259, a URL a reference of RFC 3986, and nothing else`()
     throws
   {

@@ -1,4 +1,5 @@
-// Every limit on a value at its edges: what is accepted reads back equal, in every form that a value can be stored in.
+// Every limit on a value at its edges: what is accepted reads back equal, in every form that a value can be
+// stored in.
 
 import Foundation
 @testable import Notelog
@@ -38,8 +39,8 @@ import Testing
       most: Limits.recordBytes - 1),
   ]
 
-  /// The bug: a compressed value was measured after it was compressed, and its presence byte when it was inflated: one of
-  /// 16,777,216 bytes was accepted, and could not be read again.
+  /// The bug: a compressed value was measured after it was compressed, and its presence byte when it was
+  /// inflated: one of 16,777,216 bytes was accepted, and could not be read again.
   @Test(arguments: forms)
   func `the longest value of a form reads back equal, and a byte more is refused when it is written`(
     form: Form

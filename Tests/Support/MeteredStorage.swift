@@ -1,4 +1,5 @@
-// A storage that keeps count of how long a store's segment files are, and holds them against the space contract.
+// A storage that keeps count of how long a store's segment files are, and holds them against the space
+// contract.
 
 package import NotelogStorage
 import NotelogBase
@@ -36,7 +37,8 @@ package final class MeteredStorage: Storage {
     state.withLock { $0.contract = contract }
   }
 
-  /// A copy lives until the commit that replaces it has returned: what lives now counts until this is called again.
+  /// A copy lives until the commit that replaces it has returned: what lives now counts until this is called
+  /// again.
   package func beginCommit() {
     state.withLock { $0.leasedByteCount = $0.contract?().live ?? 0 }
     measure("before a commit")
@@ -48,7 +50,8 @@ package final class MeteredStorage: Storage {
     measure("after a commit")
   }
 
-  /// The same where several threads write: `body` commits, in the place of a copy of so many bytes, which lives until then.
+  /// The same where several threads write: `body` commits, in the place of a copy of so many bytes, which
+  /// lives until then.
   package func commit(replacing byteCount: Int, _ body: () throws -> Void) rethrows {
     state.withLock { $0.replacedByteCount += byteCount }
     defer {

@@ -15,7 +15,8 @@
       package let errno: Int32
     }
 
-    /// How often each pattern stands in a process's memory, anywhere, also where the process itself may not read.
+    /// How often each pattern stands in a process's memory, anywhere, also where the process itself may not
+    /// read.
     package static func occurrences(of patterns: [[UInt8]], in process: Int32) throws -> [Int] {
       var counts = [Int](repeating: 0, count: patterns.count)
       let maps = try readWhole("/proc/\(process)/maps")

@@ -46,7 +46,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension [UInt8] {
-  /// Bytes that grow by a step each, from a first one on: bodies that tell numbers and versions apart. Here they are optimised.
+  /// Bytes that grow by a step each, from a first one on: bodies that tell numbers and versions apart. Here
+  /// they are optimised.
   package init(count: Int, from first: Int, by step: Int = 1) {
     self.init()
     reserveCapacity(count)

@@ -13,7 +13,8 @@ package enum TestEffort {
   /// The one case that is to be repeated, if any.
   package static let replay = variable("NOTELOG_REPLAY")
 
-  /// Chooses the sample. `scripts/test` prints it; it is a hash of the sources and tests unless NOTELOG_SEED says another.
+  /// Chooses the sample. `scripts/test` prints it; it is a hash of the sources and tests unless NOTELOG_SEED
+  /// says another.
   package static let seed = variable("NOTELOG_SEED").flatMap { UInt64($0) } ?? 0
 
   /// The cases to try, in their order: one drawn from each of `count` equal parts; all of them in a soak run.

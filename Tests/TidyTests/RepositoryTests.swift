@@ -70,7 +70,8 @@ import Testing
       try Repository.files(in: folders, suffix: $0)
     }
     files += try Repository.files(in: ["."], suffix: ".md")
-    // The format's own pages refer to themselves by numbers alone; the rules' tests have examples of what is wrong.
+    // The format's own pages refer to themselves by numbers alone; the rules' tests have examples of what is
+    // wrong.
     let own = Set(
       pages.map(\.path) + ["Tests/TidyTests/RuleTests.swift", "Tests/TidyTests/Rules/ChapterRules.swift"])
     for file in files where !own.contains(file.path) {

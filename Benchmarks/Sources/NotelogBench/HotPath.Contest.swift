@@ -54,7 +54,8 @@ extension HotPath {
     private var sealedByUsual: [UInt8] = []
     private var sealedByAncestor: [UInt8] = []
 
-    // SAFETY: @unchecked because each thread uses its own bench only, and the rest does not change after init.
+    // SAFETY: @unchecked because each thread uses its own bench only, and the rest does not change after
+    // init.
     init(isSeal: Bool, size: Int, keyByte: UInt8) throws {
       self.isSeal = isSeal
       self.size = size
@@ -101,7 +102,8 @@ extension HotPath {
       let none = allocation_count()
       try body(0, 0)
       let overhead = allocation_count() - none
-      // Counted twice: what others do in the process may allocate meanwhile, but hardly in two counts running.
+      // Counted twice: what others do in the process may allocate meanwhile, but hardly in two counts
+      // running.
       let counts = try (0..<2).map { _ in
         let before = allocation_count()
         try body(0, count)

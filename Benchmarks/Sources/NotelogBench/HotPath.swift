@@ -1,12 +1,14 @@
-// `notelog-bench hotpath [--json] [--quick] [--case seal/64]`: sealing and opening beside C, the floor, and beside what others do.
+// `notelog-bench hotpath [--json] [--quick] [--case seal/64]`: sealing and opening beside C, the floor, and
+// beside what others do.
 
 import Foundation
 import NotelogBenchmarks
 
 /// The sealing hot path, measured.
 ///
-/// For each size, Notelog and the floor in C run in turn, many short rounds in the same process; the figures are
-/// medians, ratios those of rounds. Both make the same OpenSSL calls, draw nonces 4 KiB at a time and write the same layout.
+/// For each size, Notelog and the floor in C run in turn, many short rounds in the same process; the figures
+/// are medians, ratios those of rounds. Both make the same OpenSSL calls, draw nonces 4 KiB at a time and
+/// write the same layout.
 struct HotPath {
   static let sizes = [16, 64, 256, 1_024, 4_096, 16_384, 65_536]
   static let additionalData = (0..<64).map { UInt8($0) }
@@ -63,8 +65,8 @@ struct HotPath {
   func run(_ report: (Line) -> Void) throws {
     for size in Self.sizes {
       for verb in ["seal", "open"] where only == nil || only == "\(verb)/\(size)" {
-        // Where buffers and contexts happen to lie in memory is worth some percent, to either side: so several
-        // contests are held, each with its own.
+        // Where buffers and contexts happen to lie in memory is worth some percent, to either side: so
+        // several contests are held, each with its own.
         let contests = try (0..<3).map { _ in
           try Contest(isSeal: verb == "seal", size: size, keyByte: Self.keyByte)
         }
@@ -112,8 +114,8 @@ struct HotPath {
     var floorTwo = 0.0
   }
 
-  /// Rounds in which Notelog and the floor take turns, one thread and two: all four see the same moment of the
-  /// machine, whose second processor may belong to others in the next.
+  /// Rounds in which Notelog and the floor take turns, one thread and two: all four see the same moment of
+  /// the machine, whose second processor may belong to others in the next.
   private func alternate(_ contests: [Contest], count: Int) throws -> [Round] {
     var result: [Round] = []
     for contest in contests {

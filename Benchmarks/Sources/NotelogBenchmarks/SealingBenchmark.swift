@@ -4,7 +4,8 @@ import NotelogCrypto
 
 /// A data key in memory, sealed and opened with as the store does, one value after another.
 ///
-/// Not a part of the library's interface: a target of the library's package, so that it reaches what apps don't.
+/// Not a part of the library's interface: a target of the library's package, so that it reaches what apps
+/// don't.
 public final class SealingBenchmark: Sendable {
   private let key: SealingKey
 

@@ -1,4 +1,5 @@
-// How the ancestors sealed a value: salt 8 ‖ IV 16 ‖ AES-128-CBC, under a key that PBKDF2 makes of the password.
+// How the ancestors sealed a value: salt 8 ‖ IV 16 ‖ AES-128-CBC, under a key that PBKDF2 makes of the
+// password.
 
 import CLegacyCrypto
 
@@ -8,7 +9,8 @@ struct OldSeal: Sendable {
 
   let password: String
 
-  /// Opens a value; nil where the password is not right, or the bytes are broken, as far as the padding tells.
+  /// Opens a value; nil where the password is not right, or the bytes are broken, as far as the padding
+  /// tells.
   func open(_ sealed: [UInt8]) -> [UInt8]? {
     guard sealed.count >= 40, sealed.count % 16 == 8 else { return nil }
     return run(sealed[24...], salt: sealed[..<8], iv: sealed[8..<24], sealing: false)

@@ -8,7 +8,8 @@ struct Name: Hashable {
   var identifier: String
 }
 
-/// A secret, sealed with all that says what it is for under the key that has its protection's name and class. The protection alone is in the clear.
+/// A secret, sealed with all that says what it is for under the key that has its protection's name and class.
+/// The protection alone is in the clear.
 struct Entry: Record {
   var id = RecordID()
   var protection = KeyClass.whenUnlocked
@@ -114,7 +115,8 @@ final class PasswordManager {
     return entries.count
   }
 
-  /// Forgets what stayed on another device, and begins its protections anew on this one; until then nothing can be registered under them here.
+  /// Forgets what stayed on another device, and begins its protections anew on this one; until then nothing
+  /// can be registered under them here.
   ///
   /// - Returns: How many secrets that were.
   func adopt() throws -> Int {
@@ -132,7 +134,8 @@ final class PasswordManager {
     try store.query(Entry.self).where(\.protection, is: protection).count()
   }
 
-  /// A name's secret. What is under a locked key, or another device's, is passed over if it is found under another.
+  /// A name's secret. What is under a locked key, or another device's, is passed over if it is found under
+  /// another.
   private func secret(of name: Name) throws -> String? {
     var refusal: (any Error)?
     for protection in KeyClass.allCases where cache[name] == nil {
@@ -146,7 +149,8 @@ final class PasswordManager {
     return cache[name]
   }
 
-  /// Deletes whatever has a name; where some is locked, that is thrown and nothing is deleted. What another device's key holds is let be.
+  /// Deletes whatever has a name; where some is locked, that is thrown and nothing is deleted. What another
+  /// device's key holds is let be.
   private static func delete(_ name: Name, _ tx: inout Transaction) throws -> Bool {
     var count = 0
     for protection in KeyClass.allCases {

@@ -83,7 +83,8 @@ struct App {
 
   // MARK: - Locking and unlocking
 
-  /// What was being written is sealed first; nothing of it stays on the screen. It locks even if the disk is full.
+  /// What was being written is sealed first; nothing of it stays on the screen. It locks even if the disk is
+  /// full.
   private mutating func lock(_ why: String) {
     message = why
     attempt { app in

@@ -62,7 +62,8 @@ struct Notebook {
     guard !text.isEmpty else { return NoteList(notes: query, count: try query.count()) }
     let found = query.where(\.searched, contains: text.lowercased()).parallel(
       ProcessInfo.processInfo.activeProcessorCount)
-    // Few are found fastest in the order in which they lie on the disk, many in the order in which they are shown.
+    // Few are found fastest in the order in which they lie on the disk, many in the order in which they are
+    // shown.
     let few = try found.limit(NoteList.few + 1).entries()
     if few.count > NoteList.few { return NoteList(notes: found) }
     return NoteList(notes: found, count: few.count, found: try few.sorted { try $0.time > $1.time })

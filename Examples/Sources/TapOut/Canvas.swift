@@ -7,7 +7,8 @@ import Notelog
 struct Canvas<Tap: Drawable> {
   let store: Store
 
-  /// Opens the canvas, or makes one, with a key that a file beside it holds. On other systems that is a keychain's item.
+  /// Opens the canvas, or makes one, with a key that a file beside it holds. On other systems that is a
+  /// keychain's item.
   init(at path: String) throws {
     var options = Store.Options()
     options.recordTypes = [Tap.self]

@@ -42,7 +42,8 @@ struct Tap: Record {
   }
 }
 
-/// A tap as version 2 has it: how hard it was is new, the colour has another name, and which finger it was is no more.
+/// A tap as version 2 has it: how hard it was is new, the colour has another name, and which finger it was is
+/// no more.
 struct Tap2: Record {
   var id = RecordID()
   var time = Date()

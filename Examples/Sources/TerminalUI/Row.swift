@@ -47,7 +47,8 @@ public struct Row: Equatable, Sendable {
 
   /// What is sent for it: as much as fits, filled up with spaces in the last style.
   ///
-  /// Terminals differ about some emoji. Each row is erased before and does not wrap, so that only itself looks odd then.
+  /// Terminals differ about some emoji. Each row is erased before and does not wrap, so that only itself
+  /// looks odd then.
   func sequence(columns: Int) -> String {
     var (sequence, left) = ("", columns)
     for piece in pieces {

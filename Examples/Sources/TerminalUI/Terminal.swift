@@ -5,7 +5,8 @@ import Glibc
 
 /// The process's terminal, while a program has it to itself.
 ///
-/// Nothing drawn gets into the scrollback: rows go to the alternate screen, each to its place, and none makes the screen scroll.
+/// Nothing drawn gets into the scrollback: rows go to the alternate screen, each to its place, and none makes
+/// the screen scroll.
 @MainActor
 public final class Terminal {
   private let old: termios

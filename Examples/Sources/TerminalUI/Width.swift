@@ -1,7 +1,8 @@
 // How many columns a text takes on a terminal, and how it is broken into rows.
 
 extension Character {
-  /// The columns that a terminal gives it: two for East Asian wide ones and emoji, none for a mark without a letter.
+  /// The columns that a terminal gives it: two for East Asian wide ones and emoji, none for a mark without a
+  /// letter.
   public var columnCount: Int {
     guard let first = unicodeScalars.first else { return 0 }
     // Variation selector 16 asks for the picture.
@@ -18,7 +19,8 @@ extension Character {
     }
   }
 
-  /// What may be sent to a terminal for it; nil for what would move the cursor or turn the text's direction round.
+  /// What may be sent to a terminal for it; nil for what would move the cursor or turn the text's direction
+  /// round.
   var drawable: Character? {
     if self == "\t" { return " " }
     let isHarmful = unicodeScalars.contains { scalar in

@@ -1,5 +1,5 @@
-// Feeds bytes that libFuzzer makes up to one target: `NotelogFuzz TARGET [options of libFuzzer] FOLDER`; or lists the targets, or writes
-// a target's seeds: `NotelogFuzz targets`, `NotelogFuzz seeds TARGET FOLDER`.
+// Feeds bytes that libFuzzer makes up to one target: `NotelogFuzz TARGET [options of libFuzzer] FOLDER`; or
+// lists the targets, or writes a target's seeds: `NotelogFuzz targets`, `NotelogFuzz seeds TARGET FOLDER`.
 
 import Foundation
 

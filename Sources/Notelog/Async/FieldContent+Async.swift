@@ -38,16 +38,18 @@ extension FieldContent {
 }
 
 extension Store {
-  /// Writes a value whose pieces come one after another, for a sealed field of bytes, ahead of the update that sets the field
-  /// to it.
+  /// Writes a value whose pieces come one after another, for a sealed field of bytes, ahead of the update
+  /// that sets the field to it.
   ///
   /// - Parameters:
-  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws
+  ///     `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet.
   ///   - pieces: The value's bytes, in pieces of any length.
   /// - Returns: The upload, to be set in an update.
-  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `pieces` throws; `CancellationError`: a value
-  ///   whose pieces ended because the task was cancelled is not taken for a whole one.
+  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `pieces`
+  ///   throws; `CancellationError`: a value whose pieces ended because the task was cancelled is not taken
+  ///   for a whole one.
   public func upload<R: Record, Value, Pieces: AsyncSequence & Sendable>(
     to path: FieldKeyPath<R, Value>, of id: RecordID, from pieces: Pieces
   ) async throws -> Upload<R> where Pieces.Element == [UInt8] {

@@ -1,17 +1,19 @@
-// The door for tasks: what waits for disks and locks runs on a thread that may, and holds up none of the cooperative pool.
+// The door for tasks: what waits for disks and locks runs on a thread that may, and holds up none of the
+// cooperative pool.
 
 import NotelogBase
 
 extension Store {
-  /// Runs a closure that uses the store, and waits for it without blocking the caller's thread: the closure runs on another one.
+  /// Runs a closure that uses the store, and waits for it without blocking the caller's thread: the closure
+  /// runs on another one.
   ///
   /// ```swift
   /// let newest = try await store.run { try $0.query(Note.self).sorted(by: \.time).first() }
   /// ```
   ///
-  /// When the task is cancelled, long work in the closure ends: queries, scans, uploads, verifying and copying with `CancellationError`;
-  /// `compact`, `purge`, `scrub` and `rotate` as if their budget were spent. What the closure does besides goes on, and in a task that is
-  /// cancelled already nothing is begun.
+  /// When the task is cancelled, long work in the closure ends: queries, scans, uploads, verifying and
+  /// copying with `CancellationError`; `compact`, `purge`, `scrub` and `rotate` as if their budget were
+  /// spent. What the closure does besides goes on, and in a task that is cancelled already nothing is begun.
   ///
   /// - Parameter body: Uses the store as any thread does.
   /// - Returns: What the closure returns.
@@ -45,14 +47,16 @@ extension Store {
 }
 
 extension Store {
-  /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's thread.
+  /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's
+  /// thread.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
   ) async throws -> Store {
     try await offPool { try create(at: path, unlocking: credential, options: options) }
   }
 
-  /// Creates a store with what the closure puts into it. As the other, without blocking the caller's thread: the closure runs elsewhere.
+  /// Creates a store with what the closure puts into it. As the other, without blocking the caller's thread:
+  /// the closure runs elsewhere.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options(),
     filling body: @escaping @Sendable (Store) throws -> Void
@@ -70,8 +74,8 @@ extension Store {
   /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
   public func close() async throws { try await offPool { try self.close() } }
 
-  /// Runs a closure that reads and writes, alone. As the other, without blocking the caller's thread: the closure runs
-  /// elsewhere, and waits for disks and other writers there.
+  /// Runs a closure that reads and writes, alone. As the other, without blocking the caller's thread: the
+  /// closure runs elsewhere, and waits for disks and other writers there.
   @discardableResult
   public func write<Result: Sendable>(
     _ durability: Durability = .durable,

@@ -5,26 +5,28 @@ import NotelogFormat
 import NotelogStorage
 
 extension Journal {
-  /// Brings a backup up to date: copies what is new of a store, which this or another process may be writing to.
+  /// Brings a backup up to date: copies what is new of a store, which this or another process may be writing
+  /// to.
   ///
-  /// A pin keeps segments from being unlinked meanwhile. Every copy is read back and verified before the backup
-  /// becomes the new one, in one step; interrupted, it is still the one before. What does not check in the store takes the place of
-  /// nothing that the backup holds. A store whose log ends before the backup does leaves it as it is.
+  /// A pin keeps segments from being unlinked meanwhile. Every copy is read back and verified before the
+  /// backup becomes the new one, in one step; interrupted, it is still the one before. What does not check in
+  /// the store takes the place of nothing that the backup holds. A store whose log ends before the backup
+  /// does leaves it as it is.
   ///
   /// - Parameters:
   ///   - source: The store's folder.
   ///   - target: The backup's folder: empty, or with an earlier backup of the same store.
-  ///   - checksParts: Whether segments that the backup has already are read and verified too; otherwise only their beginnings and
-  ///     ends are. What does not check is copied again.
+  ///   - checksParts: Whether segments that the backup has already are read and verified too; otherwise only
+  ///     their beginnings and ends are. What does not check is copied again.
   ///   - random: Makes the pin's name.
   ///   - progress: Told how far it is; its answer says whether to go on.
-  ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new one:
-  ///     what segments need must not be older than they are. Its answer says whether the segments have what it speaks of; otherwise the
-  ///     store is looked at again.
+  ///   - companions: Copies what else belongs to the backup, after the segments and before it becomes the new
+  ///     one: what segments need must not be older than they are. Its answer says whether the segments have
+  ///     what it speaks of; otherwise the store is looked at again.
   /// - Returns: What was copied, and what does not check in the store, as far as it was read.
-  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one is being made in it, or the
-  ///   store never holds still;
-  ///   what else stood in the way. The backup is then the one before.
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of this store, `busy` where one
+  ///   is being made in it, or the store never holds still; what else stood in the way. The backup is then
+  ///   the one before.
   static func backup(
     from source: any Storage, to target: any Storage, checksParts: Bool = false,
     random: UInt64 = .random(in: 0...UInt64.max),
@@ -83,8 +85,8 @@ struct BackupReport: Sendable {
 
 /// One run of a backup.
 ///
-/// Damage never takes the place of anything: what the backup has stays where the store's copy does not check, and what belonged to
-/// the last backup of a sound store stays until there is another one.
+/// Damage never takes the place of anything: what the backup has stays where the store's copy does not check,
+/// and what belonged to the last backup of a sound store stays until there is another one.
 struct Backup {
   let storage: any Storage
   let source: Examination
@@ -113,7 +115,8 @@ struct Backup {
     report.position = source.logEnd
   }
 
-  /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself. Nothing in it is new then.
+  /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself.
+  /// Nothing in it is new then.
   var isBehind: Bool { source.logEnd < previous.position }
 
   /// What does not check, in words; empty where all does.
@@ -165,7 +168,8 @@ struct Backup {
     return manifest
   }
 
-  /// The segment in which the log ends, if that is not finished. A head without a whole live set was never completed, and isn't it.
+  /// The segment in which the log ends, if that is not finished. A head without a whole live set was never
+  /// completed, and isn't it.
   private var head: FoundSegment? {
     guard source.end.offset > 0, source.live[source.end.segment] == nil else { return nil }
     return source.survey.segments[source.end.segment]
@@ -181,7 +185,8 @@ struct Backup {
 
   // MARK: - Parts
 
-  /// Adds a finished segment: as the backup has it, if that is sound; else from the store; else what there is of it.
+  /// Adds a finished segment: as the backup has it, if that is sound; else from the store; else what there is
+  /// of it.
   private mutating func add(_ entry: LiveEntry) throws(StorageError) {
     let part = BackupManifest.Part(entry: entry, kind: .segment)
     let found = source.survey.segments[entry.number]
@@ -238,7 +243,8 @@ struct Backup {
     parts.append(try copy(head.file, byteCount, closing: (closing.bytes, position.offset), as: part))
   }
 
-  /// Copies a segment's first bytes, verifies the copy, and mends it from what the backup holds of the segment.
+  /// Copies a segment's first bytes, verifies the copy, and mends it from what the backup holds of the
+  /// segment.
   ///
   /// - Returns: The part: as what it should be, if every byte of it checks.
   private mutating func copy(

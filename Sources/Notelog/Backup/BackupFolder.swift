@@ -57,8 +57,8 @@ struct BackupFolder {
       }
   }
 
-  /// Checks the files that verifying the backup as a store does not: the log's end, of which all bytes have a checksum; what was
-  /// damaged in the store; what belongs to the last backup of a sound store alone.
+  /// Checks the files that verifying the backup as a store does not: the log's end, of which all bytes have a
+  /// checksum; what was damaged in the store; what belongs to the last backup of a sound store alone.
   ///
   /// - Returns: What does not check.
   func verifyParts(_ report: @escaping WorkProgress.Report) throws(NotelogError) -> [Finding] {
@@ -110,8 +110,8 @@ final class BackupView: Storage {
     self.live = live
   }
 
-  /// Shows what the manifest lists: the newest backup, and of the last one of a sound store what the log in the newest names and
-  /// the newest lacks.
+  /// Shows what the manifest lists: the newest backup, and of the last one of a sound store what the log in
+  /// the newest names and the newest lacks.
   convenience init(_ manifest: BackupManifest, in backup: any Storage) {
     var parts: [UInt32: BackupManifest.Part] = [:]
     for part in manifest.parts where part.isCurrent { parts[part.entry.number] = part }
@@ -165,8 +165,8 @@ final class BackupView: Storage {
 
 /// Holds a folder for backups of one store, for as long as one is being made.
 ///
-/// The folder belongs to that store from the first moment: a manifest without parts says so before anything else is written.
-/// What holds something else, another store above all, is left as it is.
+/// The folder belongs to that store from the first moment: a manifest without parts says so before anything
+/// else is written. What holds something else, another store above all, is left as it is.
 struct BackupClaim: ~Copyable {
   /// The backup that is in the folder.
   let manifest: BackupManifest
@@ -174,7 +174,8 @@ struct BackupClaim: ~Copyable {
 
   deinit { lock.close() }
 
-  /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is being made now.
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store; `busy` where one is
+  ///   being made now.
   static func acquire(_ target: any Storage, for storeID: ID16) throws(NotelogError) -> BackupClaim {
     // Before anything is touched: the lock of a store has the same name.
     _ = try check(target, storeID)

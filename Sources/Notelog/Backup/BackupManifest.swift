@@ -4,7 +4,8 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// The list of a backup's files. It is there twice; each of the two is replaced in one step, one after the other.
+/// The list of a backup's files. It is there twice; each of the two is replaced in one step, one after the
+/// other.
 struct BackupManifest: Equatable, Sendable {
   static let magic: UInt64 = 0x0A1A_4B42_4C4E_0D89
   static let fileName = "manifest"
@@ -13,7 +14,8 @@ struct BackupManifest: Equatable, Sendable {
   static let maximumByteCount = 1 << 26
   private static let partsStart = 64 + Layout.headerByteCount
 
-  /// What is known of the log's last segment besides its file, so that a damaged file of it is never taken for a whole one.
+  /// What is known of the log's last segment besides its file, so that a damaged file of it is never taken
+  /// for a whole one.
   struct End: Equatable, Sendable {
     var header: SegmentHeader
     /// The sequence number that the next transaction would have got.
@@ -126,7 +128,8 @@ extension BackupManifest {
 
   /// One file: a segment, or the log's end.
   struct Part: Equatable, Sendable {
-    /// The segment's number, length and salt. The checksum is its footer's; of another kind, that of all the file's bytes.
+    /// The segment's number, length and salt. The checksum is its footer's; of another kind, that of all the
+    /// file's bytes.
     var entry: LiveEntry
     var kind: Kind
     /// Whether it belongs to the newest backup.
@@ -228,7 +231,8 @@ extension BackupManifest.Part {
     return try Checksum.of(file, entry.byteCount).value == entry.footerChecksum
   }
 
-  /// Whether length, header, footer and trailer are a finished segment's, and can be read; what is between them is not.
+  /// Whether length, header, footer and trailer are a finished segment's, and can be read; what is between
+  /// them is not.
   func isWholeAtItsEnds(in storage: any Storage) -> Bool {
     guard let file = try? storage.open(name, .read) else { return false }
     defer { file.close() }

@@ -7,17 +7,18 @@ import NotelogStorage
 extension Journal {
   /// Makes a store of a backup, in a folder without one.
   ///
-  /// What does not check in the backup is put in its place as it is. What is known of the log's end besides its file is written there
-  /// again, so that what is missing before the end is damage to whoever opens the store, and never taken for its end.
+  /// What does not check in the backup is put in its place as it is. What is known of the log's end besides
+  /// its file is written there again, so that what is missing before the end is damage to whoever opens the
+  /// store, and never taken for its end.
   ///
   /// - Parameters:
   ///   - backup: The backup's folder.
   ///   - target: The folder for the store.
   ///   - report: Told how far it is; its answer says whether to go on.
-  /// - Returns: What does not check in what was restored; nothing where the backup was made of a sound store and is
-  ///   sound itself.
-  /// - Throws: `notAStore` where there is no backup, `alreadyExists` where there is a store, `damaged` where no manifest of the backup
-  ///   and no file of it is left; `full`, `inputOutput`.
+  /// - Returns: What does not check in what was restored; nothing where the backup was made of a sound store
+  ///   and is sound itself.
+  /// - Throws: `notAStore` where there is no backup, `alreadyExists` where there is a store, `damaged` where
+  ///   no manifest of the backup and no file of it is left; `full`, `inputOutput`.
   static func restore(
     from backup: any Storage, to target: any Storage,
     progress report: @escaping WorkProgress.Report = { _, _ in true }
@@ -53,7 +54,8 @@ extension Journal {
     return damages
   }
 
-  /// Begins a branch where the log's last segment is finished, and so never changed: in a next one, with nothing in it yet.
+  /// Begins a branch where the log's last segment is finished, and so never changed: in a next one, with
+  /// nothing in it yet.
   private static func beginBranch(
     _ id: ID16, in target: any Storage, of storeID: ID16
   ) throws(NotelogError) {
@@ -93,7 +95,8 @@ extension Journal {
 }
 
 extension Journal {
-  /// Begins a branch in the log's last segment, which is not finished. A header that does not check stays as it is: the damage is to be seen.
+  /// Begins a branch in the log's last segment, which is not finished. A header that does not check stays as
+  /// it is: the damage is to be seen.
   private static func beginBranch(
     _ id: ID16, in file: any StorageFile, of header: SegmentHeader
   ) throws(StorageError) {

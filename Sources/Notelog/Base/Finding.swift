@@ -129,7 +129,8 @@ public struct Finding: Sendable, Hashable {
 }
 
 extension NotelogError {
-  /// The error that a finding is to whoever can't do without what it is about: `tampered` where a tag says so, `damaged` else.
+  /// The error that a finding is to whoever can't do without what it is about: `tampered` where a tag says
+  /// so, `damaged` else.
   public init(_ finding: Finding) {
     self.init(
       finding.part == .tags ? .tampered : .damaged, finding.message, segment: finding.segment,
@@ -149,8 +150,8 @@ extension Finding: CustomStringConvertible {
 }
 
 extension Finding.Kind {
-  /// Whether records that were in the place can't be read any more. Of the other kinds another copy serves, or nothing depends
-  /// on them.
+  /// Whether records that were in the place can't be read any more. Of the other kinds another copy serves,
+  /// or nothing depends on them.
   var mayLoseRecords: Bool {
     switch self {
     case .missingSegment, .unreadableSegment, .foreignSegment, .replacedSegment, .truncated, .lostFrames,
@@ -178,8 +179,8 @@ enum CheckpointUse: String, Sendable {
   case missing
   /// It does not check; the index was built from the segments.
   case damaged
-  /// It is of another store, or of segments that are not these, or the store is damaged: the index was built from the
-  /// segments.
+  /// It is of another store, or of segments that are not these, or the store is damaged: the index was built
+  /// from the segments.
   case stale
   /// It was taken, with what came after it.
   case used
@@ -201,7 +202,8 @@ struct RecoveryReport: Equatable, Sendable {
   var damages: [Finding] = []
   /// Segments that lost something that nothing names.
   var unnamedLosses: Set<UInt32> = []
-  /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all losses are named.
+  /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all
+  /// losses are named.
   var possiblyStaleBelow: UInt64 = 0
   var torn: [TornTail] = []
   /// The durable floor that witnesses named.
@@ -242,11 +244,11 @@ public struct DamageReport: Sendable {
   public enum Verdict: String, Sendable, CaseIterable {
     /// Nothing is known to be damaged.
     case sound
-    /// What is lost is known, record by record: reading one of those records throws `damaged`, all others are current, and the
-    /// store goes on for reading and writing.
+    /// What is lost is known, record by record: reading one of those records throws `damaged`, all others are
+    /// current, and the store goes on for reading and writing.
     case contained
-    /// Something is lost that nobody can name: any older record may have been changed or removed in it. Such a store is open for
-    /// reading only, and only where ``Store/Options/acceptsUnprovenDamage`` says so.
+    /// Something is lost that nobody can name: any older record may have been changed or removed in it. Such
+    /// a store is open for reading only, and only where ``Store/Options/acceptsUnprovenDamage`` says so.
     case unproven
   }
 

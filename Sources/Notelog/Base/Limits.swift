@@ -7,8 +7,9 @@ import NotelogFormat
 public enum Limits {
   /// The largest plain value, and the largest record.
   public static var recordBytes: Int { FormatLimits.maximumRecordByteCount }
-  /// The most that a transaction takes in the log, which is what one write closure writes or what is committed at once: its
-  /// records as they are stored, sealed, and the chunks of large values, with a header of 40 bytes for each.
+  /// The most that a transaction takes in the log, which is what one write closure writes or what is
+  /// committed at once: its records as they are stored, sealed, and the chunks of large values, with a header
+  /// of 40 bytes for each.
   public static var transactionBytes: Int { FormatLimits.maximumTransactionByteCount }
   /// The most fields of a record, retired ones among them.
   public static let fields = 4_096
@@ -43,7 +44,8 @@ public enum Limits {
 }
 
 extension String {
-  /// Whether it can't be a name: other programs take a control character for the end of it, or for a command (FORMAT.md 21.3).
+  /// Whether it can't be a name: other programs take a control character for the end of it, or for a command
+  /// (FORMAT.md 21.3).
   var hasControlCharacters: Bool {
     unicodeScalars.contains { $0.properties.generalCategory == .control }
   }

@@ -3,7 +3,8 @@
 public import Foundation
 
 extension NotelogError: LocalizedError {
-  /// A sentence that a user can be shown: "The password is not right." ``message`` says what happened exactly, and where.
+  /// A sentence that a user can be shown: "The password is not right." ``message`` says what happened
+  /// exactly, and where.
   ///
   /// It is in English. An app that speaks other languages says it in its own words, by ``code``.
   public var errorDescription: String? { sentence ?? code.sentence }

@@ -5,7 +5,8 @@ import NotelogStorage
 
 /// What went wrong, where, and what to do about it.
 ///
-/// Everything in the library that says `throws` throws this, or what a closure of yours threw. Catch it by its code:
+/// Everything in the library that says `throws` throws this, or what a closure of yours threw. Catch it by
+/// its code:
 ///
 /// ```swift
 /// do {
@@ -15,7 +16,8 @@ import NotelogStorage
 /// }
 /// ```
 ///
-/// Two errors are equal when their codes are: tests and callers compare `error.code`, people read `error.message`.
+/// Two errors are equal when their codes are: tests and callers compare `error.code`, people read
+/// `error.message`.
 public struct NotelogError: Error, Sendable {
   /// The kind of failure, told apart so that a program can act on it.
   public enum Code: String, Sendable, Hashable, CaseIterable {
@@ -41,8 +43,9 @@ public struct NotelogError: Error, Sendable {
     case inputOutput
     /// The disk is full: nothing was promised; delete, compact, and go on, or make room elsewhere.
     case full
-    /// A write or sync failed, this one or an earlier one. What was being written is whole or absent once the store is opened again, and
-    /// reads may show it until then: open the store again, and look by id or revision before you write it once more.
+    /// A write or sync failed, this one or an earlier one. What was being written is whole or absent once the
+    /// store is opened again, and reads may show it until then: open the store again, and look by id or
+    /// revision before you write it once more.
     case poisoned
     /// The store was closed.
     case closed
@@ -72,8 +75,8 @@ public struct NotelogError: Error, Sendable {
   public internal(set) var message: String
   /// The folder that it is about, as it was named, where it is about one. The message names it too.
   public internal(set) var path: String?
-  /// The record that it is about, where it is about one: whose value can't be opened or stored, or which is in the way of another. The message
-  /// names it too.
+  /// The record that it is about, where it is about one: whose value can't be opened or stored, or which is
+  /// in the way of another. The message names it too.
   public internal(set) var record: RecordID?
   /// The segment concerned, if one is.
   public let segment: Int?
@@ -94,7 +97,8 @@ public struct NotelogError: Error, Sendable {
     case unknown
   }
 
-  /// What became of what was asked for, where an error ended it. A long work that is done step by step has done its earlier steps.
+  /// What became of what was asked for, where an error ended it. A long work that is done step by step has
+  /// done its earlier steps.
   public internal(set) var outcome = Outcome.notDone
 
   /// The system call that failed, where one did.
@@ -213,7 +217,8 @@ func about<Result: ~Copyable>(
 }
 
 extension NotelogError {
-  /// The same, with the folder that it is about, unless that is named already: of two, the one that the message names, or else the first.
+  /// The same, with the folder that it is about, unless that is named already: of two, the one that the
+  /// message names, or else the first.
   func naming(_ path: String, or other: String = "") -> NotelogError {
     for path in [path, other] where errno == SystemErrno.notFolder && !path.isEmpty {
       if let fault = FolderPath.fault(of: path, SystemErrno.notFolder) { return fault }
@@ -233,10 +238,12 @@ extension NotelogError {
     return error
   }
 
-  /// What the library's own code threw through a declaration that says no more than `throws`: always one of these.
+  /// What the library's own code threw through a declaration that says no more than `throws`: always one of
+  /// these.
   init(ours error: any Error) { self = error as? NotelogError ?? NotelogError(.damaged, "\(error)") }
 
-  /// Why a value of a field can't be stored. An app's own error may quote the value, which may be one to be sealed: its words are left out.
+  /// Why a value of a field can't be stored. An app's own error may quote the value, which may be one to be
+  /// sealed: its words are left out.
   init(storing name: String, _ error: any Error) {
     self =
       error as? NotelogError
@@ -262,8 +269,8 @@ extension NotelogError: CustomStringConvertible {
 // MARK: - What the sealing layer refuses, in the words of whoever reads the message.
 
 extension NotelogError {
-  /// The public error for one of the sealing layer's. The place says what was being done to what, such as "note.title of
-  /// record 12…".
+  /// The public error for one of the sealing layer's. The place says what was being done to what, such as
+  /// "note.title of record 12…".
   init(crypto error: CryptoError, _ place: String) {
     let (code, words): (Code, String) =
       switch error {

@@ -6,14 +6,16 @@ import NotelogCrypto
 
 /// A record's identity: 16 bytes, random unless the app brings its own.
 ///
-/// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it. It is one record's in the
-/// whole store, whatever its type: a record of another type under the same id is refused with `conflict`, however it is written, and what
-/// belongs to a record has an id of its own, and a field that says whose it is. Once a record is deleted, its id is free for any type; a
-/// transaction later, not in the same. Ids are in the clear.
+/// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it. It is
+/// one record's in the whole store, whatever its type: a record of another type under the same id is refused
+/// with `conflict`, however it is written, and what belongs to a record has an id of its own, and a field
+/// that says whose it is. Once a record is deleted, its id is free for any type; a transaction later, not in
+/// the same. Ids are in the clear.
 ///
-/// A property of this type is a field: a record names another of the same store by its id alone, 16 bytes, indexed and asked for as any value is.
-/// Optional is best, as its initial value says that there is none. The field says neither of which type the other record is nor whether it still is
-/// there: the app asks for it by the type it knows, `store.get(Recipe.self, id)`, and gets nil where it is gone. What is kept outside of
+/// A property of this type is a field: a record names another of the same store by its id alone, 16 bytes,
+/// indexed and asked for as any value is. Optional is best, as its initial value says that there is none. The
+/// field says neither of which type the other record is nor whether it still is there: the app asks for it by
+/// the type it knows, `store.get(Recipe.self, id)`, and gets nil where it is gone. What is kept outside of
 /// the store, or may point into another one, is a ``RecordReference``.
 ///
 /// ```swift
@@ -53,8 +55,9 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
   /// let album = Album(id: try RecordID(of: row.albumNumber, in: "album"), title: row.title)
   /// ```
   ///
-  /// Ids are unique in a store, whatever the type: name the table, so that album 7 and artist 7 have two. Ids are in the clear, and who can guess
-  /// a key finds its id by trying: a key that is to stay secret gets a random id, and is a sealed field.
+  /// Ids are unique in a store, whatever the type: name the table, so that album 7 and artist 7 have two. Ids
+  /// are in the clear, and who can guess a key finds its id by trying: a key that is to stay secret gets a
+  /// random id, and is a sealed field.
   ///
   /// - Parameters:
   ///   - key: The primary key.
@@ -64,8 +67,8 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
     try self.init(hashing: [name, "integer", "\(key)"])
   }
 
-  /// The id of what has a primary key of your own, a text: always the same, for this name and this key. Texts are compared by their UTF-8
-  /// bytes; otherwise as the one of a number.
+  /// The id of what has a primary key of your own, a text: always the same, for this name and this key. Texts
+  /// are compared by their UTF-8 bytes; otherwise as the one of a number.
   public init(of key: String, in name: String) throws { try self.init(hashing: [name, "text", key]) }
 
   private init(hashing texts: [String]) throws {

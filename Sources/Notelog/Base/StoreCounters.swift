@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// What a store did since it was opened. All counts begin at 0 and only grow; ``StoreInfo`` has what a store holds.
+/// What a store did since it was opened. All counts begin at 0 and only grow; ``StoreInfo`` has what a store
+/// holds.
 public struct StoreCounters: Sendable {
   /// How many transactions were committed.
   public internal(set) var commits = 0
@@ -18,10 +19,11 @@ public struct StoreCounters: Sendable {
   public internal(set) var compactions = 0
   /// By how many bytes they made the store's files shorter.
   public internal(set) var bytesReclaimed = 0
-  /// How often the log was recovered because it had not been closed in order: at opening, and where the lock was taken again from a process
-  /// that had ended.
+  /// How often the log was recovered because it had not been closed in order: at opening, and where the lock
+  /// was taken again from a process that had ended.
   public internal(set) var recoveries = 0
-  /// How many places are known to be damaged, those that opening found among them; ``Store/damage`` says which.
+  /// How many places are known to be damaged, those that opening found among them; ``Store/damage`` says
+  /// which.
   public internal(set) var damagedPlaces = 0
   /// How many events ``Store/Options/observer`` was not told of, because a thousand waited for it already.
   public internal(set) var droppedEvents = 0
@@ -29,7 +31,8 @@ public struct StoreCounters: Sendable {
 
 // MARK: - What an open journal counts, off the hot paths.
 
-/// Counts since the journal was opened, from 0. What each commit adds is counted where its lock is held anyway (`LogState`).
+/// Counts since the journal was opened, from 0. What each commit adds is counted where its lock is held
+/// anyway (`LogState`).
 final class JournalCounters: Sendable {
   /// Syncs that commits, or closing, waited for, and the longest of them in nanoseconds.
   let syncs = Atomic<Int>(0)
@@ -60,8 +63,8 @@ final class JournalCounters: Sendable {
 public struct CompactionSummary: Sendable {
   /// The bytes of all segment files before.
   public internal(set) var byteCountBefore = 0
-  /// The bytes of all segment files after, with the room that the newest one has to write into: of a small store they may be more than before.
-  /// How much was freed is what ``StoreCounters/bytesReclaimed`` counts.
+  /// The bytes of all segment files after, with the room that the newest one has to write into: of a small
+  /// store they may be more than before. How much was freed is what ``StoreCounters/bytesReclaimed`` counts.
   public internal(set) var byteCountAfter = 0
   /// How many segments went.
   public internal(set) var removedSegments = 0

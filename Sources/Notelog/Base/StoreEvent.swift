@@ -1,14 +1,16 @@
 // What happens to a store that whoever operates it wants to know.
 
-/// Something that happened to a store and that whoever operates it wants to know: ``Store/Options/observer`` is told.
+/// Something that happened to a store and that whoever operates it wants to know: ``Store/Options/observer``
+/// is told.
 ///
-/// An event says nothing of what is sealed: its words go into a log as they are. Kinds may be added in a minor version, so write a
-/// `default` where you switch over them.
+/// An event says nothing of what is sealed: its words go into a log as they are. Kinds may be added in a
+/// minor version, so write a `default` where you switch over them.
 public enum StoreEvent: Sendable {
-  /// The store is open. Where it had not been closed in order, and may be written to, ``recovered(tornByteCount:)`` was told before.
+  /// The store is open. Where it had not been closed in order, and may be written to,
+  /// ``recovered(tornByteCount:)`` was told before.
   case opened(wasClosed: Bool)
-  /// The log had not been closed in order, as after a crash, and was recovered: so many bytes at its end, which nothing says were durable,
-  /// were cut.
+  /// The log had not been closed in order, as after a crash, and was recovered: so many bytes at its end,
+  /// which nothing says were durable, were cut.
   case recovered(tornByteCount: Int)
   /// Compaction replaced segments, by itself or because somebody asked.
   case compacted(CompactionSummary)

@@ -4,11 +4,12 @@ import NotelogFormat
 import NotelogBase
 import Synchronization
 
-/// A cache of a fixed size. Segment numbers are never used again, and what of a segment is settled never changes, so a
-/// block that is in it is right for as long as it is there; blocks of segments that are gone are pushed out by others.
+/// A cache of a fixed size. Segment numbers are never used again, and what of a segment is settled never
+/// changes, so a block that is in it is right for as long as it is there; blocks of segments that are gone
+/// are pushed out by others.
 ///
-/// A block may lie in any slot of one set. The slot that makes room is the first, from its shard's hand on, that was not
-/// used since the hand last passed it.
+/// A block may lie in any slot of one set. The slot that makes room is the first, from its shard's hand on,
+/// that was not used since the hand last passed it.
 final class BlockCache: Sendable {
   static let blockByteCount = 16 << 10
 
@@ -34,7 +35,8 @@ final class BlockCache: Sendable {
 
   /// A cache of at most that many bytes; of none, it holds nothing.
   ///
-  /// Blocks lie anywhere in it. In one that is larger than the store each would take a large page, 128 times its size.
+  /// Blocks lie anywhere in it. In one that is larger than the store each would take a large page, 128 times
+  /// its size.
   ///
   /// - Parameters:
   ///   - byteCount: How many bytes.
@@ -112,7 +114,8 @@ final class BlockCache: Sendable {
     return shards[key.shard].read { _ in
       guard let slot = slot(of: key) else { return nil }
       let start = offset % Self.blockByteCount
-      // All lines of it at once: its length is not known yet, and waiting for one line after the other takes longer.
+      // All lines of it at once: its length is not known yet, and waiting for one line after the other takes
+      // longer.
       prefetch(slot, from: start)
       return blocks.withBytes(slotRange(slot)) { block in
         let available = block.byteCount - start
@@ -167,8 +170,9 @@ final class BlockCache: Sendable {
     if setCount > 0 { sets.prefetch(key(segment, offset).set) }
   }
 
-  /// Asks the processor to fetch the frame at an offset, as much of it as most have, if its block is here. Who only wants it fetched
-  /// takes no lock: where its block has just given way to another, that is fetched in vain.
+  /// Asks the processor to fetch the frame at an offset, as much of it as most have, if its block is here.
+  /// Who only wants it fetched takes no lock: where its block has just given way to another, that is fetched
+  /// in vain.
   func prefetch(_ segment: UInt32, at offset: Int) {
     if let slot = slotAhead(segment, at: offset) { prefetch(slot, from: offset % Self.blockByteCount) }
   }
@@ -188,13 +192,14 @@ final class BlockCache: Sendable {
       min(ReadExtent.usualByteCount, Self.blockByteCount - start))
   }
 
-  /// Whether whoever missed a block is asked to read the whole of it and leave it here, or to read only what is needed.
+  /// Whether whoever missed a block is asked to read the whole of it and leave it here, or to read only what
+  /// is needed.
   ///
-  /// Once the shard is full, one miss in sixteen brings its block in. A working set that fits is in soon; one that
-  /// doesn't fit does not pay, at every read, for a block that nobody comes back to.
+  /// Once the shard is full, one miss in sixteen brings its block in. A working set that fits is in soon; one
+  /// that doesn't fit does not pay, at every read, for a block that nobody comes back to.
   ///
-  /// The first few misses of all are no reason yet: a store that was opened for a record or two need not clear memory
-  /// for blocks that nobody will ask for.
+  /// The first few misses of all are no reason yet: a store that was opened for a record or two need not
+  /// clear memory for blocks that nobody will ask for.
   func wantsMissing(_ segment: UInt32, at offset: Int) -> Bool {
     guard setCount > 0 else { return false }
     return shards[key(segment, offset).shard].read { shard in

@@ -5,8 +5,9 @@ import Synchronization
 
 /// Sets of eight slots, any of which may hold a block whose hash leads to the set.
 ///
-/// What a reader has to know of a set takes two cache lines side by side, which processors fetch together. Tags and marks are atomic:
-/// they are read by whoever holds the shard's lock, and by whoever only wants something fetched, who doesn't.
+/// What a reader has to know of a set takes two cache lines side by side, which processors fetch together.
+/// Tags and marks are atomic: they are read by whoever holds the shard's lock, and by whoever only wants
+/// something fetched, who doesn't.
 @safe struct CacheSets: ~Copyable {
   static let wayCount = 8
 
@@ -36,7 +37,8 @@ import Synchronization
   init(count: Int) {
     precondition(MemoryLayout<CacheSet>.stride == 128, "a set takes two cache lines")
     if count > 0, let mapping = unsafe SystemMemory.map(count * 128) {
-      // SAFETY: fresh pages are zero, which is what an empty set is; owned by this value alone, unmapped in deinit.
+      // SAFETY: fresh pages are zero, which is what an empty set is; owned by this value alone, unmapped in
+      // deinit.
       unsafe base = mapping.start.bindMemory(to: CacheSet.self, capacity: count)
       self.count = count
     } else {
@@ -66,8 +68,8 @@ import Synchronization
     let pointer = unsafe pointer(set * Self.wayCount).set
     // What is known of the slots comes while tags are compared.
     SystemMemory.prefetch(UInt(bitPattern: pointer) &+ 64)
-    // All of them are looked at: where in its set a block lies, the processor can't foresee, and it loses more by a wrong
-    // guess than by looking.
+    // All of them are looked at: where in its set a block lies, the processor can't foresee, and it loses
+    // more by a wrong guess than by looking.
     var found: UInt = 0
     for way in 0..<8 {
       found |= unsafe (pointer.pointee.tags[way].load(ordering: .relaxed) == tag ? 1 : 0) &<< UInt(way)
@@ -98,8 +100,8 @@ import Synchronization
     return unsafe set.pointee.slots[way].content
   }
 
-  /// Notes that a block was used. Where that is known already, it's only looked at: threads that read the same blocks
-  /// don't take the line away from each other.
+  /// Notes that a block was used. Where that is known already, it's only looked at: threads that read the
+  /// same blocks don't take the line away from each other.
   @inline(__always)
   func markUsed(_ slot: Int) {
     // SAFETY: as above.
@@ -134,6 +136,6 @@ import Synchronization
   }
 }
 
-// SAFETY: the memory has one owner, the value, which can't be copied; tags and marks are atomic, and what isn't, is changed by
-// whoever holds all of the shard's lock.
+// SAFETY: the memory has one owner, the value, which can't be copied; tags and marks are atomic, and what
+// isn't, is changed by whoever holds all of the shard's lock.
 extension CacheSets: @unchecked Sendable {}

@@ -5,7 +5,8 @@ import NotelogFormat
 import NotelogStorage
 import Synchronization
 
-/// The frames of a finished segment by their offsets. What its footer says of one is what the frame's header says.
+/// The frames of a finished segment by their offsets. What its footer says of one is what the frame's header
+/// says.
 final class FrameList: Sendable {
   /// The entries as the footer has them, each with its envelope.
   private let entries: [UInt8]
@@ -69,8 +70,9 @@ final class FrameList: Sendable {
 
 /// Lists of the frames of finished segments, as many as its memory takes.
 ///
-/// An update asks what the frame that it replaces is: whose, and how long. In a segment in which that is asked often, reading
-/// the footer once is less than reading a header each time. A list goes with its segment.
+/// An update asks what the frame that it replaces is: whose, and how long. In a segment in which that is
+/// asked often, reading the footer once is less than reading a header each time. A list goes with its
+/// segment.
 final class FrameLists: Sendable {
   /// What is known of a segment.
   private struct Known {

@@ -8,8 +8,8 @@ import NotelogStorage
 enum ReadExtent {
   /// All of it.
   case whole
-  /// As much as a field is mostly in, of a long frame; the rest can be read later. Reading short frames whole costs no more than
-  /// going back for one of them.
+  /// As much as a field is mostly in, of a long frame; the rest can be read later. Reading short frames whole
+  /// costs no more than going back for one of them.
   case field
 
   /// Frames of so many bytes are read whole in any case.
@@ -125,7 +125,8 @@ struct ReadBuffer: ~Copyable {
     bodyRange = envelopeRange.upperBound..<payload.upperBound
   }
 
-  /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody has looked at.
+  /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody
+  /// has looked at.
   ///
   /// - Returns: Whether its envelope is all there.
   mutating func divide(_ header: FrameHeader, at start: Int, from place: FrameAddress) -> Bool {
@@ -186,7 +187,8 @@ extension Segment {
       start = offset % BlockCache.blockByteCount
       let blockStart = offset - start
       let settled = min(BlockCache.blockByteCount, visibleEnd - blockStart)
-      // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to come.
+      // Of what is still being appended to, blocks are kept that are full: the rest of the last one is yet to
+      // come.
       let isKept = !isReplaced && (isFinished || settled == BlockCache.blockByteCount)
       if isKept, cache.wantsMissing(number, at: offset) {
         try buffer.fill(max(settled, 0), from: file, at: blockStart)
@@ -207,7 +209,8 @@ extension Segment {
 }
 
 extension Segment {
-  /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does not check.
+  /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does
+  /// not check.
   func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {
     try withScratch { bytes throws(StorageError) -> FooterEntry? in
       var count = bytes.byteCount

@@ -5,7 +5,8 @@ import NotelogFormat
 import NotelogStorage
 import Synchronization
 
-/// What several threads hold that take in frames of one record: only one of them compares its frame with what is known.
+/// What several threads hold that take in frames of one record: only one of them compares its frame with what
+/// is known.
 final class RecordLocks: Sendable {
   private let locks = Locks(count: 64) { _ in () }
 
@@ -78,14 +79,15 @@ final class Catalog: Sendable {
   /// The bytes of all live frames, with their footer entries.
   var liveByteCount: Int { segments.liveByteCount }
 
-  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in one at a time.
+  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in
+  /// one at a time.
   func apply(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
     try apply(
       entry, in: segment, after: PreviousVersion(fingerprint: index.fingerprint(of: entry.id), location: nil))
   }
 
-  /// Takes in frames of a segment while other threads take in those of others, and counts them all at once: the others count
-  /// too.
+  /// Takes in frames of a segment while other threads take in those of others, and counts them all at once:
+  /// the others count too.
   func apply(
     _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
   ) throws(StorageError) {
@@ -116,12 +118,13 @@ final class Catalog: Sendable {
     return true
   }
 
-  /// Takes in a frame whose previous version was looked up before: then nothing has to be read, and nothing can fail half-way
-  /// through a transaction.
+  /// Takes in a frame whose previous version was looked up before: then nothing has to be read, and nothing
+  /// can fail half-way through a transaction.
   func apply(_ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion)
     throws(StorageError)
   {
-    // What is no version of a record is not in the index: chunks are found through the records that refer to them.
+    // What is no version of a record is not in the index: chunks are found through the records that refer to
+    // them.
     guard entry.kind.isVersion else { return }
     changes.add(1, ordering: .relaxed)
     let location = Location(entry, segment: segment.number)
@@ -231,13 +234,15 @@ final class Catalog: Sendable {
       OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
   }
 
-  /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds `arrangement`.
+  /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds
+  /// `arrangement`.
   var inhabited: [Segment] {
     let vacated = vacated.withLock { $0 }
     return segments.all.filter { !vacated.contains($0.number) }
   }
 
-  /// Whether compaction has moved everything out of a segment that is still in the table, as what was to follow failed.
+  /// Whether compaction has moved everything out of a segment that is still in the table, as what was to
+  /// follow failed.
   func isVacated(_ segment: UInt32) -> Bool { vacated.withLock { $0.contains(segment) } }
 
   /// Forgets segments that were replaced.
@@ -256,7 +261,8 @@ final class Catalog: Sendable {
     let new: Location
   }
 
-  /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no longer.
+  /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no
+  /// longer.
   ///
   /// What was written anew meanwhile does not move: its copy is dead already. The caller holds `arrangement`.
   ///
@@ -334,10 +340,11 @@ enum Supersession {
 }
 
 extension Catalog {
-  /// Whether a frame that the index does not name is dead. The index's word alone is not enough for destroying it: it may come
-  /// from a checkpoint that is wrong.
+  /// Whether a frame that the index does not name is dead. The index's word alone is not enough for
+  /// destroying it: it may come from a checkpoint that is wrong.
   ///
-  /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id any longer.
+  /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id
+  /// any longer.
   func supersession(of id: ID16, at old: Location) throws(StorageError) -> Supersession {
     if old.chunk != nil { return .proven }
     let fingerprint = index.fingerprint(of: id)

@@ -5,11 +5,12 @@ import NotelogFormat
 import NotelogStorage
 import Synchronization
 
-/// The large values of an open store. A value is in it as long as it lives: while a record refers to it, while it is being
-/// uploaded, and while a snapshot lives that may see a record which did.
+/// The large values of an open store. A value is in it as long as it lives: while a record refers to it,
+/// while it is being uploaded, and while a snapshot lives that may see a record which did.
 ///
-/// Nothing is known before somebody asks (`Journal.loadChunks`): opening a store must not read footers that the checkpoint
-/// spares it. What is committed while the segments are gone through is noted, and taken in after what they said.
+/// Nothing is known before somebody asks (`Journal.loadChunks`): opening a store must not read footers that
+/// the checkpoint spares it. What is committed while the segments are gone through is noted, and taken in
+/// after what they said.
 final class ChunkTable: Sendable {
   /// What happens to values.
   private enum Event {
@@ -84,7 +85,8 @@ final class ChunkTable: Sendable {
   /// Whether there are values that no record refers to yet.
   var hasUploads: Bool { state.withLock { !$0.uploads.isEmpty } }
 
-  /// Forgets what is known: something happened that nobody can tell in order. It is found out again when it is asked for.
+  /// Forgets what is known: something happened that nobody can tell in order. It is found out again when it
+  /// is asked for.
   func forget() {
     state.withLock { state in
       switch state.knowledge {
@@ -246,7 +248,8 @@ struct ChunkScan {
 
   /// Takes in a chunk that a footer lists.
   ///
-  /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the record is the newest version.
+  /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the
+  ///   record is the newest version.
   mutating func apply(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) -> [ID16] {
     if let mark = entry.chunk {
       let place = FrameAddress(segment: segment, offset: entry.offset)
@@ -276,8 +279,8 @@ struct ChunkScan {
 
 // MARK: - Where the chunks of one large value are: FORMAT.md §8.
 
-/// A large value's chunks, as runs of frames that follow one another: two gigabytes take a few thousand of them, and a few
-/// dozen once compaction has put them together.
+/// A large value's chunks, as runs of frames that follow one another: two gigabytes take a few thousand of
+/// them, and a few dozen once compaction has put them together.
 struct LargeValue {
   /// Chunks of one length, one behind the other in one segment.
   struct Extent: Equatable {

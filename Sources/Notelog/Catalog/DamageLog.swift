@@ -4,8 +4,8 @@ import NotelogBase
 import NotelogFormat
 import Synchronization
 
-/// Damage that reading came upon since a store was opened. Opening looks at few of a store's bytes; what it found is in the
-/// `RecoveryReport`.
+/// Damage that reading came upon since a store was opened. Opening looks at few of a store's bytes; what it
+/// found is in the `RecoveryReport`.
 final class DamageLog: Sendable {
   private struct State {
     var damages: [Finding] = []

@@ -13,8 +13,8 @@ struct JournalOptions: Sendable {
   var isLeased = false
   /// How long somebody else's lock is waited for.
   var lockTimeout = Duration.zero
-  /// Whether a store is opened that lost something which nothing names: for reading only, with records that may be older than
-  /// they were marked as possibly stale. Otherwise opening it is refused.
+  /// Whether a store is opened that lost something which nothing names: for reading only, with records that
+  /// may be older than they were marked as possibly stale. Otherwise opening it is refused.
   var acceptsUnprovenDamage = false
   /// Whether a store that was closed in order is examined as any other.
   var examinesAllSegments = false
@@ -24,11 +24,11 @@ struct JournalOptions: Sendable {
   var keepsCollections = false
   /// How many bytes of deletions a full disk takes before something must be compacted.
   var deletionReserve = 1 << 20
-  /// After how many changes, and a quarter of the index, whoever writes makes another checkpoint; the first after a quarter of that
-  /// number.
+  /// After how many changes, and a quarter of the index, whoever writes makes another checkpoint; the first
+  /// after a quarter of that number.
   var checkpointTail = 1 << 20
-  /// Up to how many records each closing that follows a change writes a checkpoint: it is small, and names what a damaged segment
-  /// held.
+  /// Up to how many records each closing that follows a change writes a checkpoint: it is small, and names
+  /// what a damaged segment held.
   var smallIndex = 16_384
   /// Makes salts, store ids and the like.
   var random: @Sendable () -> UInt64 = { UInt64.random(in: 0...UInt64.max) }
@@ -43,14 +43,16 @@ struct JournalOptions: Sendable {
     Branch(id: ID16(low: random(), high: random()), keepsTimes: keepsTimes)
   }
 
-  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth as much again what
-  /// their footers list. It is taken as it is used.
+  /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth
+  /// as much again what their footers list. It is taken as it is used.
   var cacheByteCount = 64 << 20
-  /// What is told of events, if anybody asks. It is called where they happen, with locks held, and only takes note.
+  /// What is told of events, if anybody asks. It is called where they happen, with locks held, and only takes
+  /// note.
   var tell: (@Sendable (StoreEvent) -> Void)?
   /// From how long on a sync that commits, or closing, wait for is an event.
   var slowSync = Duration.seconds(1)
-  /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are tried.
+  /// The bits of its fingerprint that an id is indexed by: fewer than all of them only where collisions are
+  /// tried.
   var fingerprintMask = UInt64.max
 
   init() {}

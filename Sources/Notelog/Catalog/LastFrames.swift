@@ -6,8 +6,8 @@ import NotelogStorage
 
 /// The last frame of each id, for one transaction at a time.
 ///
-/// What compaction has moved, a snapshot knows by its id and its sequence number, which a transaction that writes a record
-/// twice gives to both frames.
+/// What compaction has moved, a snapshot knows by its id and its sequence number, which a transaction that
+/// writes a record twice gives to both frames.
 struct LastFrames {
   private var segment: UInt32 = 0
   private var sequence: UInt64 = 0
@@ -16,7 +16,8 @@ struct LastFrames {
 
   /// Whether a frame is the last of its id in its transaction.
   ///
-  /// - Complexity: O(*n*) in the frames of the transaction for the first that is asked about, O(1) for those behind it.
+  /// - Complexity: O(*n*) in the frames of the transaction for the first that is asked about, O(1) for those
+  ///   behind it.
   mutating func isLast(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
     // Compaction copies one frame of each record.
     if segment.kind == .compacted { return true }

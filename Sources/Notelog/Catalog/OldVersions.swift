@@ -24,7 +24,8 @@ final class OldVersions: Sendable {
     var snapshots: [UInt64: UInt64] = [:]
     var nextTicket: UInt64 = 0
     var versions: [ID16: [OldVersion]] = [:]
-    /// Segments that another process has compacted away. Here a large value lives as long as a snapshot sees it, there it does not.
+    /// Segments that another process has compacted away. Here a large value lives as long as a snapshot sees
+    /// it, there it does not.
     var departed: [Segment] = []
   }
 

@@ -7,8 +7,8 @@ import Synchronization
 
 /// What a read goes through: the index, the segments, and the blocks in memory.
 ///
-/// It holds each of them itself. What is reached by way of other objects is counted up and down on the way, and a count
-/// that two reading threads share costs them as much as waiting for memory (decision 0041).
+/// It holds each of them itself. What is reached by way of other objects is counted up and down on the way,
+/// and a count that two reading threads share costs them as much as waiting for memory (decision 0041).
 final class RecordFinder: Sendable {
   private let catalog: Catalog
   let index: Index
@@ -57,8 +57,8 @@ final class RecordFinder: Sendable {
     return error
   }
 
-  /// Reads a record's newest version, of a long one only the beginning. It leaves it to the caller to read the rest
-  /// (``ReadBuffer/complete()``), and to look at the payload's checksum (``ReadBuffer/check()``).
+  /// Reads a record's newest version, of a long one only the beginning. It leaves it to the caller to read
+  /// the rest (``ReadBuffer/complete()``), and to look at the payload's checksum (``ReadBuffer/check()``).
   /// That is for whoever opens sealed values in it, whose tags say more.
   ///
   /// - Returns: Nothing where there is no such record.
@@ -126,10 +126,11 @@ final class RecordFinder: Sendable {
     return record
   }
 
-  /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all are.
+  /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all
+  /// are.
   ///
-  /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the record was when it was
-  /// looked up.
+  /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the
+  /// record was when it was looked up.
   ///
   /// - Returns: nil if not cached or not this record; then call ``readCandidate``.
   func readCached(
@@ -190,8 +191,8 @@ final class RecordFinder: Sendable {
     try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count - start)
   }
 
-  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all there. Its segment is
-  /// asked for where not all of it is, and the rest is to be kept.
+  /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all
+  /// there. Its segment is asked for where not all of it is, and the rest is to be kept.
   private func record(
     _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: FrameAddress,
     in segment: @autoclosure () -> Segment?,

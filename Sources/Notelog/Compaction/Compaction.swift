@@ -19,7 +19,8 @@ struct Compaction: ~Copyable, Sendable {
   enum Obstacle: Error {
     /// A frame of the source does not check, or its footer doesn't, or can't be read: it stays as it is.
     case damaged(UInt32)
-    /// The index lacks a record that the source holds, or names an older version of it, or another record's frame.
+    /// The index lacks a record that the source holds, or names an older version of it, or another record's
+    /// frame.
     case wrongIndex(ID16)
     case storage(StorageError)
   }
@@ -121,7 +122,8 @@ struct Compaction: ~Copyable, Sendable {
     do { return try source.footerEntries() } catch { throw .damaged(source.number) }
   }
 
-  /// A frame that a footer does not list would be lost with its segment: there must be none before the next entry.
+  /// A frame that a footer does not list would be lost with its segment: there must be none before the next
+  /// entry.
   private mutating func check(_ reader: inout SegmentReader, _ entry: FooterEntry?) throws(Obstacle) {
     do {
       if try coverage.reaches(entry, &reader) { return }
@@ -189,8 +191,8 @@ struct CompactionCandidate {
   /// What a compacted segment takes beside its live bytes, at most.
   static let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount + 8
 
-  /// What is gained by compacting it, weighed with how long that is likely to last, for what it costs to read and
-  /// write. What changes often is better left until more of it is dead.
+  /// What is gained by compacting it, weighed with how long that is likely to last, for what it costs to read
+  /// and write. What changes often is better left until more of it is dead.
   var score: Double {
     Double(freedByteCount) * Double(age) / Double(byteCount + liveByteCount)
   }
@@ -208,8 +210,8 @@ enum CompactionShare: Int {
   /// What keeps the contract, and no more than that.
   case automatic = 8
 
-  /// How large a part of what is copied tombstones must be, as one part in so many, for looking through the footers of
-  /// all other segments for what they delete to be worth it.
+  /// How large a part of what is copied tombstones must be, as one part in so many, for looking through the
+  /// footers of all other segments for what they delete to be worth it.
   var tombstoneShare: Int {
     switch self {
     case .onDemand, .purge: .max

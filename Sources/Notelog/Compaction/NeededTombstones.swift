@@ -17,8 +17,8 @@ struct NeededTombstones: Sendable {
   ///   - sources: What is compacted.
   ///   - catalog: Where the other segments are.
   ///   - live: The live set: of what it names and the catalog lacks, nobody knows what it held.
-  ///   - share: How large a part of the live bytes tombstones must be, as one part in so many, for reading all other
-  ///     footers to be worth it.
+  ///   - share: How large a part of the live bytes tombstones must be, as one part in so many, for reading
+  ///     all other footers to be worth it.
   /// - Throws: `damaged` where a source's footer can't be read.
   init(
     of sources: [Segment], in catalog: Catalog, live: LiveSet, share: Int
@@ -71,11 +71,12 @@ struct NeededTombstones: Sendable {
 
 // MARK: - Whether a footer lists all frames that are there: FORMAT.md §21.1, INV-S2, and §24.
 
-/// Goes along a finished segment with its footer's entries, and looks at what lies between them: what a footer leaves out, nobody
-/// copies, and its record would go with the segment.
+/// Goes along a finished segment with its footer's entries, and looks at what lies between them: what a
+/// footer leaves out, nobody copies, and its record would go with the segment.
 ///
-/// Hardly anything is read for it. Frames follow each other; where the frames of one transaction end and those of another begin there is
-/// room for a commit mark and no more, the mark is there. Other gaps are walked, header by header.
+/// Hardly anything is read for it. Frames follow each other; where the frames of one transaction end and
+/// those of another begin there is room for a commit mark and no more, the mark is there. Other gaps are
+/// walked, header by header.
 struct FooterCoverage: Sendable {
   private static let markByteCount = aligned(Layout.frameHeaderByteCount + CommitMark.byteCount)
 
@@ -91,7 +92,8 @@ struct FooterCoverage: Sendable {
     footerOffset = (try? segment?.trailer())?.footerOffset
   }
 
-  /// Whether no content frame lies between the entry before and this one, or the footer where this is nothing.
+  /// Whether no content frame lies between the entry before and this one, or the footer where this is
+  /// nothing.
   mutating func reaches(_ entry: FooterEntry?, _ reader: inout SegmentReader) throws(StorageError) -> Bool {
     guard let footerOffset, let place = entry?.offset ?? footerOffset as Int?, place <= footerOffset else {
       return false

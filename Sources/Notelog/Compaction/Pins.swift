@@ -10,7 +10,8 @@ struct Pins {
 
   init(_ storage: any Storage) { self.storage = storage }
 
-  /// Whether anybody holds a pin. Pins that nobody holds, of processes that ended without a word, are removed.
+  /// Whether anybody holds a pin. Pins that nobody holds, of processes that ended without a word, are
+  /// removed.
   func isAnyHeld() -> Bool {
     let names: [String]
     do { names = try storage.names(in: FileName.pins) } catch {
@@ -42,8 +43,8 @@ struct Pins {
     return false
   }
 
-  /// Takes a pin for a reader that has to close files and open them again, where the folder can be written to. Without one, a read fails
-  /// whose segment a writer removed meanwhile.
+  /// Takes a pin for a reader that has to close files and open them again, where the folder can be written
+  /// to. Without one, a read fails whose segment a writer removed meanwhile.
   func acquireForReading(_ random: () -> UInt64) -> Pin? {
     var count = 0
     do throws(StorageError) {
@@ -52,8 +53,8 @@ struct Pins {
     } catch { return nil }
   }
 
-  /// Takes a pin where the folder can be written to. Where it can't, on a medium that is read-only for instance, there is none to be had;
-  /// if somebody else removes a segment all the same, reading it fails.
+  /// Takes a pin where the folder can be written to. Where it can't, on a medium that is read-only for
+  /// instance, there is none to be had; if somebody else removes a segment all the same, reading it fails.
   func acquireIfWritable(_ random: UInt64) throws(StorageError) -> Pin? {
     do { return try acquire(random) } catch {
       guard error.errno == SystemErrno.readOnly || error.errno == SystemErrno.accessDenied else {
@@ -73,7 +74,8 @@ struct Pins {
       let name = FileName.pin(FileName.pin(of: SystemProcess.identifier, serial: serial))
       do throws(StorageError) {
         let file = try storage.openLocked(name, .createIfMissing, .shared)
-        // Whoever compacts may have taken it for a stale one just before: then its name is gone, and it holds nothing.
+        // Whoever compacts may have taken it for a stale one just before: then its name is gone, and it holds
+        // nothing.
         if try storage.names(in: FileName.pins).contains(where: { FileName.pin($0) == name }) {
           return Pin(storage: storage, name: name, file: file)
         }

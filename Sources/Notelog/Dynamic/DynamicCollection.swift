@@ -7,8 +7,8 @@ import Synchronization
 
 /// A collection whose records are read and written by field name, as the stored schema describes them.
 ///
-/// Plain fields are read while the store is locked. Writing needs an unlocked store: without a schema in code, the stored
-/// one is the only word on what must be sealed, and only the unlocked store can check it.
+/// Plain fields are read while the store is locked. Writing needs an unlocked store: without a schema in
+/// code, the stored one is the only word on what must be sealed, and only the unlocked store can check it.
 public struct DynamicCollection: Sendable {
   let store: Store
   let plan: CollectionPlan
@@ -88,15 +88,17 @@ public struct DynamicCollection: Sendable {
 // MARK: - A value of any length for a field that is known by its name.
 
 extension DynamicCollection {
-  /// Sets a sealed field of bytes of a record to a value that is never in memory as a whole. It is sealed as it comes, ahead of the
-  /// record's update, as by `Store.upload`: don't call this inside a write closure.
+  /// Sets a sealed field of bytes of a record to a value that is never in memory as a whole. It is sealed as
+  /// it comes, ahead of the record's update, as by `Store.upload`: don't call this inside a write closure.
   ///
   /// - Parameters:
   ///   - id: The record's id.
-  ///   - name: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
+  ///   - name: The field: sealed, of bytes, neither padded nor compressed. Any other throws
+  ///     `invalidArgument`, and says why.
   ///   - values: The values of other fields, set with it.
   ///   - read: Fills a buffer from its start, and returns how many bytes it wrote; 0 at the value's end.
-  /// - Throws: `notFound`, `locked`, `typeMismatch`, `invalidArgument`, `limitExceeded`, `conflict`, `full`, and what `read` throws.
+  /// - Throws: `notFound`, `locked`, `typeMismatch`, `invalidArgument`, `limitExceeded`, `conflict`, `full`,
+  ///   and what `read` throws.
   public func update(
     _ id: RecordID, streaming name: String, _ values: [String: DynamicValue] = [:],
     reading read: (inout MutableRawSpan) throws -> Int
@@ -124,11 +126,11 @@ public struct DynamicEntry: Sendable, Identifiable {
     public let type: FieldType
     /// The number of the key that the value is sealed under; nil for a plain value.
     public let keyNumber: UInt32?
-    /// How many bytes it takes, its seal included. Of a value that left its record, those of its chunks are counted, as the record
-    /// says: that is certain once ``DynamicEntry/content(of:)`` has returned.
+    /// How many bytes it takes, its seal included. Of a value that left its record, those of its chunks are
+    /// counted, as the record says: that is certain once ``DynamicEntry/content(of:)`` has returned.
     public let storedByteCount: Int
-    /// Whether the schema has a field of this number in use. A value that it has none for is carried over, or goes with the record's next
-    /// update where its field was retired.
+    /// Whether the schema has a field of this number in use. A value that it has none for is carried over, or
+    /// goes with the record's next update where its field was retired.
     public let isInSchema: Bool
 
     /// Whether the value is sealed.
@@ -165,7 +167,8 @@ public struct DynamicEntry: Sendable, Identifiable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
-  /// Whether the record may have been changed or removed in something that is lost: see ``Entry/isPossiblyStale``.
+  /// Whether the record may have been changed or removed in something that is lost: see
+  /// ``Entry/isPossiblyStale``.
   public var isPossiblyStale: Bool { stored.isPossiblyStale }
   /// The name of the record's collection.
   public var collection: String { plan.schema.name }
@@ -226,7 +229,8 @@ public struct FieldInfo: Sendable, Hashable {
   public var isCompressed: Bool { field.flags.contains(.compressed) }
   /// Whether the field was retired.
   public var isRetired: Bool { field.isRetired }
-  /// The number of the key that new values are sealed under; nil for a plain field, and where each record names the key.
+  /// The number of the key that new values are sealed under; nil for a plain field, and where each record
+  /// names the key.
   public var keyNumber: UInt32? { field.keys.last }
   /// The name of that key; nil for a plain field, and while names are locked.
   public let keyName: String?

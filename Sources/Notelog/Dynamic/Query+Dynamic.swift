@@ -9,8 +9,9 @@ extension DynamicCollection {
   /// let found = try notes.query().where(.field("folder", .equal, .integer(3))).sorted(by: "time", .descending).entries()
   /// ```
   ///
-  /// Records come in the order of their ids where nothing else is asked for. One that can't be read ends the query with its error, unless
-  /// ``Query/onDamage(_:)`` says that the rest is wanted: it is told of each such record by its id.
+  /// Records come in the order of their ids where nothing else is asked for. One that can't be read ends the
+  /// query with its error, unless ``Query/onDamage(_:)`` says that the rest is wanted: it is told of each
+  /// such record by its id.
   public func query() -> Query<DynamicEntry> {
     let source = DynamicSource(collection: plan, opener: store.opener)
     return Query(store) { source }.changing { question in
@@ -47,8 +48,8 @@ extension Query where R == DynamicEntry {
 
   /// The records found.
   ///
-  /// - Throws: `notFound` where a condition or the order names no field; `locked` where a sealed one can't be opened; `damaged` or `tampered` where
-  ///   a record can't be read, and nobody is told.
+  /// - Throws: `notFound` where a condition or the order names no field; `locked` where a sealed one can't be
+  ///   opened; `damaged` or `tampered` where a record can't be read, and nobody is told.
   /// - Complexity: That of a query of a record type.
   public func entries() throws -> [DynamicEntry] {
     let search = try search()
@@ -62,7 +63,8 @@ extension Query where R == DynamicEntry {
   ///
   /// - Parameter body: Returns whether to go on.
   /// - Throws: What ``entries()`` throws, and what `body` throws.
-  /// - Complexity: In memory is one record at a time and, where they have to be sorted, what they are sorted by; with a limit, so many records.
+  /// - Complexity: In memory is one record at a time and, where they have to be sorted, what they are sorted
+  ///   by; with a limit, so many records.
   public func forEach(_ body: (DynamicEntry) throws -> Bool) throws {
     let search = try search()
     try search.forEachInOrder(keeping: false) { record in
@@ -72,7 +74,8 @@ extension Query where R == DynamicEntry {
 
   /// The place of a record in the query's order, for ``after(_:)``.
   ///
-  /// - Throws: `invalidArgument` where the query is not sorted; `locked` where it is sorted by a locked field.
+  /// - Throws: `invalidArgument` where the query is not sorted; `locked` where it is sorted by a locked
+  ///   field.
   public func cursor(at entry: DynamicEntry) throws -> QueryCursor { try search().cursor(at: entry.stored) }
 }
 
@@ -104,10 +107,11 @@ public enum QueryComparison: Sendable, Hashable, CaseIterable {
 }
 
 extension QueryCondition where R == DynamicEntry {
-  /// The field's value compares with a value of its type as said. Text is compared by its bytes. NaN equals nothing, and is in no order.
+  /// The field's value compares with a value of its type as said. Text is compared by its bytes. NaN equals
+  /// nothing, and is in no order.
   ///
-  /// An index leads to the records where it helps; a sealed field is opened. Asking throws `notFound` where there is no such field, and
-  /// `typeMismatch` where it is of another type.
+  /// An index leads to the records where it helps; a sealed field is opened. Asking throws `notFound` where
+  /// there is no such field, and `typeMismatch` where it is of another type.
   ///
   /// - Parameters:
   ///   - name: The field.
@@ -147,7 +151,8 @@ extension QueryCondition where R == DynamicEntry {
     return QueryCondition(FieldCondition(.name(name), keys))
   }
 
-  /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is ``DynamicValue/missing`` where the record has none.
+  /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is
+  /// ``DynamicValue/missing`` where the record has none.
   public static func field(
     _ name: String, satisfies condition: @escaping @Sendable (DynamicValue) throws -> Bool
   ) -> QueryCondition {

@@ -10,8 +10,8 @@ extension Store {
       .map { DynamicCollection(store: self, plan: $0) }
   }
 
-  /// The numbers of collections whose schemas are lost, and how many records there are in each: nothing says any longer what is in
-  /// those, and ``collections`` lacks them.
+  /// The numbers of collections whose schemas are lost, and how many records there are in each: nothing says
+  /// any longer what is in those, and ``collections`` lacks them.
   ///
   /// - Throws: `inputOutput`, `closed`.
   /// - Complexity: O(*n*) in the number of records, of which it reads what segments list.

@@ -13,8 +13,9 @@ import NotelogBase
 /// }
 /// ```
 ///
-/// `Store.migrate(_:)` calls the closure for each record that has a value in one of the fields, and retires them. Until that has been done, a
-/// store that has such a field refuses the record type with `schemaConflict`.
+/// `Store.migrate(_:)` calls the closure for each record that has a value in one of the fields, and retires
+/// them. Until that has been done, a store that has such a field refuses the record type with
+/// `schemaConflict`.
 public struct Migrated<R: Record>: Sendable {
   let names: [String]
   let transform: @Sendable (DynamicEntry, inout Draft<R>) throws -> Void
@@ -23,7 +24,8 @@ public struct Migrated<R: Record>: Sendable {
   ///
   /// - Parameters:
   ///   - names: The fields' names.
-  ///   - transform: Sets fields of a record, given what it was. It may be called again for the same record, where its result could not be written.
+  ///   - transform: Sets fields of a record, given what it was. It may be called again for the same record,
+  ///     where its result could not be written.
   public init(
     _ names: String...,
     transform: @escaping @Sendable (_ old: DynamicEntry, _ record: inout Draft<R>) throws -> Void
@@ -46,24 +48,26 @@ extension SchemaBuilder {
 public struct MigrationSummary: Sendable {
   /// How many records were changed.
   public internal(set) var recordCount = 0
-  /// The records that were left as they are because they are damaged: what they had in the fields goes with their next update. Each names
-  /// its record.
+  /// The records that were left as they are because they are damaged: what they had in the fields goes with
+  /// their next update. Each names its record.
   public internal(set) var findings: [Finding] = []
 }
 
 extension Store {
-  /// Has the fields of a record type migrated that its schema declares as ``Migrated``; returns at once where that has been done, or there is
-  /// nothing to do.
+  /// Has the fields of a record type migrated that its schema declares as ``Migrated``; returns at once where
+  /// that has been done, or there is nothing to do.
   ///
-  /// Call it when the store has been opened and unlocked, before the type is used. Records are changed in transactions of a few hundred, each
-  /// with its new values and without the old one, and the fields are retired with the last. What was interrupted, by whatever it may be, goes
-  /// on with the next call: no record is changed twice.
+  /// Call it when the store has been opened and unlocked, before the type is used. Records are changed in
+  /// transactions of a few hundred, each with its new values and without the old one, and the fields are
+  /// retired with the last. What was interrupted, by whatever it may be, goes on with the next call: no
+  /// record is changed twice.
   ///
   /// - Parameter type: The record type.
   /// - Returns: What was done.
-  /// - Throws: `locked` where a value can't be opened or sealed; `schemaConflict`, also for what a closure of the schema throws, with the record
-  ///   in ``NotelogError/record`` and the closure's error in the message (a `CancellationError` and a `NotelogError` stay what they are); `full`,
-  ///   `poisoned`, `closed`, `readOnly`. The records that were changed in transactions before stay changed.
+  /// - Throws: `locked` where a value can't be opened or sealed; `schemaConflict`, also for what a closure of
+  ///   the schema throws, with the record in ``NotelogError/record`` and the closure's error in the message
+  ///   (a `CancellationError` and a `NotelogError` stay what they are); `full`, `poisoned`, `closed`,
+  ///   `readOnly`. The records that were changed in transactions before stay changed.
   /// - Complexity: O(*n*) in the records of the collection, and 16 bytes of memory for each that is changed.
   @discardableResult
   public func migrate<R: Record>(_ type: R.Type) throws -> MigrationSummary {

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Opens fields of a store's records.
 ///
-/// An object, so that handing it on counts nothing: as a value, each of what it holds would be counted up and down for
-/// every field, in memory that all threads share.
+/// An object, so that handing it on counts nothing: as a value, each of what it holds would be counted up and
+/// down for every field, in memory that all threads share.
 final class FieldOpener: Sendable {
   let vault: Vault
   let metrics: FieldMetrics
@@ -63,8 +63,9 @@ extension CollectionPlan {
 
 /// Memory that values are opened in, and the keys that opened the last ones.
 ///
-/// It belongs to one thread, which uses it for one value after another: nothing is allocated, no lock is taken, and no
-/// object that other threads use is counted up and down. Keys that were wiped since are asked for anew.
+/// It belongs to one thread, which uses it for one value after another: nothing is allocated, no lock is
+/// taken, and no object that other threads use is counted up and down. Keys that were wiped since are asked
+/// for anew.
 struct Opening: ~Copyable {
   private static let othersMax = 7
 
@@ -109,8 +110,8 @@ struct Opening: ~Copyable {
 
   /// Opens a value into this memory, where it stays until the next one or ``wipe()``.
   ///
-  /// Type, flags and key are what the directory says, compared with what the schema permits, and then authenticated:
-  /// record, field and store are the caller's.
+  /// Type, flags and key are what the directory says, compared with what the schema permits, and then
+  /// authenticated: record, field and store are the caller's.
   mutating func load(
     _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
     _ opener: FieldOpener
@@ -144,7 +145,8 @@ struct Opening: ~Copyable {
     try unpack(entry, from: presence, id, index, plan)
   }
 
-  /// Takes off what was put around the value before it was sealed. What does not come off leaves nothing behind: **INV-E2**.
+  /// Takes off what was put around the value before it was sealed. What does not come off leaves nothing
+  /// behind: **INV-E2**.
   private mutating func unpack(
     _ entry: FieldEntry, from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
   ) throws(NotelogError) {
@@ -267,7 +269,8 @@ struct Opening: ~Copyable {
 
 // MARK: - A key that one thread keeps at hand.
 
-/// A data key, held by an object of one thread's own: using it counts nothing up and down that other threads use too.
+/// A data key, held by an object of one thread's own: using it counts nothing up and down that other threads
+/// use too.
 ///
 /// That holds within its methods. Whoever takes the key out of it to use it, counts.
 final class HeldKey {
@@ -304,8 +307,8 @@ final class HeldKey {
 
 /// Counts what was opened, so that a test can say that nothing else was.
 public final class FieldMetrics: Sendable {
-  /// The counts of some of the threads, on a cache line of their own: threads that open fields side by side don't pull
-  /// one line to and fro.
+  /// The counts of some of the threads, on a cache line of their own: threads that open fields side by side
+  /// don't pull one line to and fro.
   private struct Share: ~Copyable {
     let fields = Atomic<Int>(0)
     let bytes = Atomic<Int>(0)

@@ -4,7 +4,8 @@ import NotelogBase
 import NotelogCrypto
 import NotelogFormat
 
-/// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for long.
+/// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for
+/// long.
 struct RecordEncoder {
   // Fields hold no references: they are copied about for every record.
 
@@ -147,7 +148,8 @@ struct RecordEncoder {
     return flags
   }
 
-  /// The length of the envelope: the ids of large values and the sort keys of indexed fields; 0 where there are none.
+  /// The length of the envelope: the ids of large values and the sort keys of indexed fields; 0 where there
+  /// are none.
   func envelopeByteCount(_ plan: CollectionPlan) -> Int {
     guard plan.hasIndexes || valueCount > 0 else { return 0 }
     var byteCount = 16 * valueCount
@@ -210,7 +212,8 @@ struct RecordEncoder {
     SortKey.write(field.entry.type, isOptional: false, value, into: &rest)
   }
 
-  /// Whether the field became optional since the value was written: its key must sort among those of optional ones.
+  /// Whether the field became optional since the value was written: its key must sort among those of optional
+  /// ones.
   private func lacksPresence(_ field: Field, _ plan: CollectionPlan) -> Bool {
     plan.fields[field.index].flags.contains(.optional) && !field.entry.flags.contains(.optional)
   }
@@ -233,8 +236,8 @@ struct RecordEncoder {
     }
   }
 
-  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried fields come
-  /// from `old`.
+  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried
+  /// fields come from `old`.
   func write(
     _ id: RecordID, of plan: CollectionPlan, carriedFrom old: RawSpan, keys: inout SealingKeys,
     nonces: inout NonceRun, into bytes: inout MutableRawSpan
@@ -318,9 +321,11 @@ extension RecordEncoder {
     let keyReference: UInt32
   }
 
-  /// Says of each value that is to be sealed, and whose key the record names, which key that is. All fields have been gathered.
+  /// Says of each value that is to be sealed, and whose key the record names, which key that is. All fields
+  /// have been gathered.
   ///
-  /// - Throws: `invalidArgument` where the record names none of the field's keys; `conflict` where an uploaded value is under another key.
+  /// - Throws: `invalidArgument` where the record names none of the field's keys; `conflict` where an
+  ///   uploaded value is under another key.
   mutating func chooseKeys(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
   ) throws(NotelogError) {
@@ -344,8 +349,8 @@ extension RecordEncoder {
     }
   }
 
-  /// The values that are carried over and whose record is about to name another key. Where it names none anew they stay as they are, be that
-  /// right or wrong.
+  /// The values that are carried over and whose record is about to name another key. Where it names none anew
+  /// they stay as they are, be that right or wrong.
   func movedValues(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
   ) throws(NotelogError) -> [MovedValue] {
@@ -396,8 +401,8 @@ extension RecordEncoder {
 
   // MARK: - The digests of sealed values that no two records share (FORMAT.md 11.3).
 
-  /// Gathers the digests of the values that were gathered, in the place of those that were carried over. A value that is carried over keeps its
-  /// digest, unopened.
+  /// Gathers the digests of the values that were gathered, in the place of those that were carried over. A
+  /// value that is carried over keeps its digest, unopened.
   mutating func addDigests(_ plan: CollectionPlan, _ keys: inout SealingKeys) throws(NotelogError) {
     for pair in plan.digests {
       guard let field = fields.first(where: { $0.index == pair.source }) else {

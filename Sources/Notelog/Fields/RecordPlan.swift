@@ -14,8 +14,8 @@ final class RecordPlan<R: Record>: Sendable {
 
   /// A field on the way through all of them.
   ///
-  /// A list and not an array: not compiled together with the app, an array of what depends on its record type asks the
-  /// runtime for that type at every access.
+  /// A list and not an array: not compiled together with the app, an array of what depends on its record type
+  /// asks the runtime for that type at every access.
   final class Step: Sendable {
     /// The field's place in the collection's plan.
     let index: Int
@@ -44,7 +44,8 @@ final class RecordPlan<R: Record>: Sendable {
   let firstStep: Step?
   /// Declared fields that another version of the app has retired.
   let retired: [FieldDefinition<R>]
-  /// Whether there are any: each put and each read of a field asks, and asking an array whose type is known at run time only takes longer.
+  /// Whether there are any: each put and each read of a field asks, and asking an array whose type is known
+  /// at run time only takes longer.
   let hasRetired: Bool
   /// Whether the collection has fields in use that the type does not declare.
   let leavesFields: Bool
@@ -92,7 +93,8 @@ final class RecordPlan<R: Record>: Sendable {
 
   /// The slot of a property.
   func slot(of path: PartialKeyPath<R>) throws(NotelogError) -> Int {
-    // The literal in the schema and the one at the call are often one object; if not, they still compare equal.
+    // The literal in the schema and the one at the call are often one object; if not, they still compare
+    // equal.
     if let slot = slotByPath[ObjectIdentifier(path)] { return slot }
     guard let slot = slots.firstIndex(where: { $0.definition.path == path }) else {
       if isRetired(path) {
@@ -194,8 +196,8 @@ struct SealingKeys {
 final class RecordReader<R: Record>: Sendable {
   let plan: RecordPlan<R>
   let opener: FieldOpener
-  /// Whether the key of every field is the one that code names now; where it couldn't be looked up, records are read by
-  /// this plan and not written.
+  /// Whether the key of every field is the one that code names now; where it couldn't be looked up, records
+  /// are read by this plan and not written.
   let isComplete: Bool
 
   init(plan: RecordPlan<R>, opener: FieldOpener, isComplete: Bool = true) {

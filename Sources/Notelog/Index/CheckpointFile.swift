@@ -37,8 +37,8 @@ struct CheckpointFile: Sendable {
     return .damaged
   }
 
-  /// Writes a checkpoint of all that an index held, under its temporary name, if the disk has room for that and so many bytes
-  /// more: the last room is not for what can be made anew.
+  /// Writes a checkpoint of all that an index held, under its temporary name, if the disk has room for that
+  /// and so many bytes more: the last room is not for what can be made anew.
   static func write(
     _ head: CheckpointHead, _ index: borrowing IndexCopy, leaving byteCount: Int, to storage: any Storage
   ) throws(StorageError) -> any StorageFile {
@@ -118,7 +118,8 @@ extension CheckpointFile {
 
   /// Calls `body` with each entry, in the order of fingerprints.
   ///
-  /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the head says.
+  /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the
+  ///   head says.
   func forEachEntry(_ body: (IndexEntry) -> Void) throws(StorageError) -> Bool {
     var buffer = Buffer()
     var last: UInt64 = 0
@@ -205,7 +206,8 @@ struct CheckpointHead: Equatable, Sendable {
   let coveredSalt: UInt64
   /// The number of the first transaction that is not in it.
   let nextSequence: UInt64
-  /// Whether something that the store had was known to be lost: then no opening may do without looking at all segments.
+  /// Whether something that the store had was known to be lost: then no opening may do without looking at all
+  /// segments.
   let isOfDamagedStore: Bool
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
@@ -406,7 +408,8 @@ struct CheckpointTable {
 
 // MARK: - What an open store knows of its checkpoint.
 
-/// Whether the next opening will take the checkpoint, and whether the one that was taken turned out to be damaged.
+/// Whether the next opening will take the checkpoint, and whether the one that was taken turned out to be
+/// damaged.
 ///
 /// It outlives the shards' source, which goes with its files when all shards are in memory.
 final class CheckpointHealth: Sendable {
@@ -426,7 +429,8 @@ final class CheckpointHealth: Sendable {
   /// The checkpoint that the next opening will take.
   var head: CheckpointHead? { state.withLock { $0.head } }
 
-  /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may be wrong then.
+  /// Whether it checks, and names records elsewhere than the segments do. What is in memory of the index may
+  /// be wrong then.
   var isWrong: Bool { state.withLock { $0.isWrong } }
 
   func noteWrongEntries() { state.withLock { ($0.head, $0.isWrong) = (nil, true) } }

@@ -1,4 +1,5 @@
-// Memory for one shard of the index: slots of 16 bytes, given back to the system when the shard has outgrown them.
+// Memory for one shard of the index: slots of 16 bytes, given back to the system when the shard has outgrown
+// them.
 
 import NotelogBase
 internal import CSystem
@@ -24,9 +25,9 @@ extension IndexEntry {
 
 /// A fixed number of slots with one owner; all are empty at first.
 ///
-/// All but small ones are mapped, not taken from the heap: a table of ten million entries that grows a shard at a time would
-/// leave holes there that are counted as ours for ever. There are 256 such tables, so that small ones leave a few MiB,
-/// which footers in the making fit into.
+/// All but small ones are mapped, not taken from the heap: a table of ten million entries that grows a shard
+/// at a time would leave holes there that are counted as ours for ever. There are 256 such tables, so that
+/// small ones leave a few MiB, which footers in the making fit into.
 @safe struct EntryStore: ~Copyable {
   private let base: UnsafeMutablePointer<IndexEntry>
   private let isMapped: Bool
@@ -36,7 +37,8 @@ extension IndexEntry {
 
   private static let smallestMapping = 1 << 14
 
-  /// What stores without a slot point to, as a pointer has to point somewhere; there are hundreds of them in a store that was just opened.
+  /// What stores without a slot point to, as a pointer has to point somewhere; there are hundreds of them in
+  /// a store that was just opened.
   // SAFETY: nobody reads or writes it: no slot is within such a store's count.
   private nonisolated(unsafe) static let nowhere = UnsafeMutablePointer<IndexEntry>.allocate(capacity: 1)
 
@@ -44,13 +46,14 @@ extension IndexEntry {
   init(count: Int) {
     let byteCount = count * IndexEntry.byteCount
     if byteCount >= Self.smallestMapping, let mapping = unsafe SystemMemory.map(byteCount) {
-      // SAFETY: fresh pages are zero, which is what an empty entry is; owned by this value alone, unmapped in deinit.
+      // SAFETY: fresh pages are zero, which is what an empty entry is; owned by this value alone, unmapped in
+      // deinit.
       unsafe base = mapping.start.bindMemory(
         to: IndexEntry.self, capacity: mapping.byteCount / IndexEntry.byteCount)
       self.count = unsafe mapping.byteCount / IndexEntry.byteCount
       isMapped = true
-      // A page that is read first is one of zeros that everybody shares; to write to it then is to have it replaced, and all
-      // threads interrupted for that.
+      // A page that is read first is one of zeros that everybody shares; to write to it then is to have it
+      // replaced, and all threads interrupted for that.
       for offset in stride(from: 0, to: unsafe mapping.byteCount, by: 4096) {
         unsafe mapping.start.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
       }
@@ -115,5 +118,6 @@ extension IndexEntry {
   }
 }
 
-// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any
+// thread.
 extension EntryStore: @unchecked Sendable {}

@@ -2,10 +2,10 @@
 
 /// A hash table whose occupied slots ascend by fingerprint.
 ///
-/// An entry's home is its fingerprint scaled to the capacity; it lies there or in the run of occupied slots behind it.
-/// As homes ascend with fingerprints, looking up stops at the first greater one, growing is one pass from front to
-/// back, and a checkpoint is the table without its empty slots. Several entries may have the same fingerprint; they
-/// lie side by side.
+/// An entry's home is its fingerprint scaled to the capacity; it lies there or in the run of occupied slots
+/// behind it. As homes ascend with fingerprints, looking up stops at the first greater one, growing is one
+/// pass from front to back, and a checkpoint is the table without its empty slots. Several entries may have
+/// the same fingerprint; they lie side by side.
 struct EntryTable: ~Copyable, Sendable {
   private var slots = EntryStore(count: 0)
   /// How many homes there are; the slots behind the last take what is pushed up.
@@ -17,8 +17,8 @@ struct EntryTable: ~Copyable, Sendable {
   /// Where its steps of growth lie among those of its sisters, from 0 to 255.
   private let stagger: Int
 
-  /// Fuller than 17/20, runs get long. Growing by an eighth keeps a large one at least 3/4 full: 21.4 bytes a record at most,
-  /// and 20 on average. A small one grows by half, and so is moved less often.
+  /// Fuller than 17/20, runs get long. Growing by an eighth keeps a large one at least 3/4 full: 21.4 bytes a
+  /// record at most, and 20 on average. A small one grows by half, and so is moved less often.
   private static func isFull(count: Int, capacity: Int) -> Bool { count * 20 > capacity * 17 }
   private static func overflow(_ capacity: Int) -> Int { min(capacity / 4 + 4, 128) }
 
@@ -33,8 +33,8 @@ struct EntryTable: ~Copyable, Sendable {
     return isStep ? Self.staggeredCapacity + stagger : next
   }
 
-  /// A table that is one of many that grow alike: with a `stagger` of its own, 0 to 255, each has its steps at other counts, and
-  /// all of them together never take what each takes at most.
+  /// A table that is one of many that grow alike: with a `stagger` of its own, 0 to 255, each has its steps
+  /// at other counts, and all of them together never take what each takes at most.
   init(stagger: Int = 0) { self.stagger = stagger }
 
   /// An empty table with room for that many entries.
@@ -238,7 +238,8 @@ struct EntryTable: ~Copyable, Sendable {
   private init(capacity: Int, overflow: Int, stagger: Int) {
     self.stagger = stagger
     slots = EntryStore(count: capacity + overflow)
-    // What mapping rounded up to is left to runs: as homes, it would bring tables of all staggers to the same steps.
+    // What mapping rounded up to is left to runs: as homes, it would bring tables of all staggers to the same
+    // steps.
     self.capacity = capacity
   }
 }

@@ -3,11 +3,13 @@
 import NotelogBase
 import NotelogFormat
 
-/// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they collide.
+/// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they
+/// collide.
 struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
   let low: UInt64
   let high: UInt64
-  /// The bits of the hash that count: all, but in tests of what happens when fingerprints collide. It is not stored.
+  /// The bits of the hash that count: all, but in tests of what happens when fingerprints collide. It is not
+  /// stored.
   var mask = UInt64.max
 
   /// The fingerprint of an id.

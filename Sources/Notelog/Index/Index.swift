@@ -5,10 +5,11 @@ import NotelogFormat
 import NotelogStorage
 import Synchronization
 
-/// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are needed.
+/// Where every record is, by a fingerprint of its id. Tombstones stay in it as long as their frames are
+/// needed.
 ///
-/// Two records may have the same fingerprint. What the index gives are candidates: that a frame is the record's, only
-/// the id in the frame says.
+/// Two records may have the same fingerprint. What the index gives are candidates: that a frame is the
+/// record's, only the id in the frame says.
 final class Index: Sendable {
   static let shardCount = 256
 
@@ -68,7 +69,8 @@ final class Index: Sendable {
     }
   }
 
-  /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't fail.
+  /// The first candidate, and the shard in memory from now on: changing it then reads nothing, and so can't
+  /// fail.
   func warmCandidate(_ fingerprint: UInt64) throws(StorageError) -> FrameAddress? {
     try withShard(Int(fingerprint >> 56)) { shard throws(StorageError) in
       shard.table.place(fingerprint, at: 0)
@@ -190,8 +192,8 @@ final class Index: Sendable {
   }
 }
 
-/// Where a shard's slots were when whoever loaded or changed it let go of its lock. What is fetched by it is looked up under the
-/// lock; where it is out of date, the fetching was in vain.
+/// Where a shard's slots were when whoever loaded or changed it let go of its lock. What is fetched by it is
+/// looked up under the lock; where it is out of date, the fetching was in vain.
 private struct PrefetchHint: ~Copyable, Sendable {
   private let start = Atomic<UInt>(0)
   private let capacity = Atomic<Int>(0)
@@ -367,8 +369,8 @@ extension Shard {
 }
 
 extension Segment {
-  /// Calls `body` with the records and deletions that lie between two positions of the log, or anywhere in a segment
-  /// that is wholly between them.
+  /// Calls `body` with the records and deletions that lie between two positions of the log, or anywhere in a
+  /// segment that is wholly between them.
   ///
   /// - Returns: What does not check, and where frames are lost that nothing in the segment names.
   func forEachTailEntry(
@@ -387,8 +389,8 @@ extension Segment {
 
 // MARK: - The index as it was at one moment, for a checkpoint that is written while others go on. docs/format-derived.md §31.
 
-/// All of an index as it was when this was made. A shard's table is copied when it is asked for, or before it is changed, whichever comes first:
-/// nobody waits for longer than that takes.
+/// All of an index as it was when this was made. A shard's table is copied when it is asked for, or before it
+/// is changed, whichever comes first: nobody waits for longer than that takes.
 struct IndexCopy: ~Copyable {
   private let index: Index
   private let othersGoOn: Bool
@@ -396,7 +398,8 @@ struct IndexCopy: ~Copyable {
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
 
-  /// Begins to keep what an index holds, all of it in memory. Nobody changes it meanwhile, and there is no other copy of it.
+  /// Begins to keep what an index holds, all of it in memory. Nobody changes it meanwhile, and there is no
+  /// other copy of it.
   ///
   /// - Parameters:
   ///   - index: The index.

@@ -35,7 +35,8 @@ final class ListedRecords: Sendable {
     }.sorted { $0.id < $1.id }
   }
 
-  /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come in any order.
+  /// Takes in that a record has a new version, or is deleted, in the collection or elsewhere; versions come
+  /// in any order.
   func note(_ id: ID16, sequence: UInt64, isPresent: Bool) {
     presences.withLock { presences in
       guard presences[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }

@@ -6,9 +6,9 @@ import NotelogBase
 
 /// The checkpoint's file, and what came after it.
 ///
-/// A shard is looked up in the file, a block or two at a time, until it is changed or looked up often; then it is read
-/// whole, and what came after the checkpoint is merged in. A block that does not check costs nothing but time: all
-/// shards that are not in memory yet are built from the segments.
+/// A shard is looked up in the file, a block or two at a time, until it is changed or looked up often; then
+/// it is read whole, and what came after the checkpoint is merged in. A block that does not check costs
+/// nothing but time: all shards that are not in memory yet are built from the segments.
 final class ShardSource: Sendable {
   private let file: any StorageFile
   let head: CheckpointHead
@@ -24,7 +24,8 @@ final class ShardSource: Sendable {
   let health: CheckpointHealth
   private let rebuilding = Lock<RebuiltShards?>(nil)
 
-  /// Shards built from the segments, because the file is damaged. Made only then: there is room for all of them.
+  /// Shards built from the segments, because the file is damaged. Made only then: there is room for all of
+  /// them.
   private final class RebuiltShards {
     var shards = InlineArray<256, Shard> { _ in Shard() }
   }

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Below which sequence number records may have been superseded by frames that are lost.
 ///
-/// Most of it is known when a store has been opened. What only turns out when a shard of the index is loaded, comes later.
+/// Most of it is known when a store has been opened. What only turns out when a shard of the index is loaded,
+/// comes later.
 final class Staleness: Sendable {
   private let boundary = Atomic<UInt64>(0)
   /// The number of the first transaction after the opening; until that is known, all may be stale.

@@ -28,7 +28,8 @@ struct OrderName: Hashable, Sendable {
   /// Its fields.
   var fields: [UInt16] { [field] + (second.map { [$0.field] } ?? []) }
 
-  /// The beginning of the key of a record, out of the sort keys of its fields. Of the second field's there may be zeros behind it.
+  /// The beginning of the key of a record, out of the sort keys of its fields. Of the second field's there
+  /// may be zeros behind it.
   func key(_ first: RawSpan, _ secondKey: RawSpan) -> [UInt8] {
     var key = beginning(first)
     if second?.followsText == true { key += [0, 0] }
@@ -54,7 +55,8 @@ struct OrderName: Hashable, Sendable {
     return key
   }
 
-  /// The beginning of the key that a record with an envelope has in an order of two fields; nil where the envelope lacks one.
+  /// The beginning of the key that a record with an envelope has in an order of two fields; nil where the
+  /// envelope lacks one.
   func key(ofTwoIn envelope: RawSpan) -> [UInt8]? {
     guard let second, let first = Envelope.sortKey(of: field, in: envelope),
       let next = Envelope.sortKey(of: second.field, in: envelope)
@@ -81,7 +83,8 @@ struct StoredOrderHead: Equatable, Sendable {
   let keyCount: Int
   /// The transaction at which it had all keys.
   let since: UInt64
-  /// Random, in each of its blocks: an order that was begun before, at the same place of the file, has another.
+  /// Random, in each of its blocks: an order that was begun before, at the same place of the file, has
+  /// another.
   let salt: UInt64
 
   /// The blocks of its keys.
@@ -141,10 +144,11 @@ extension StoredOrderHead {
 
 // MARK: - An ordered index of a field that lies in the checkpoint's file: docs/format-derived.md §32.
 
-/// The keys that records had in a field, in order: all of those that the checkpoint covers, and perhaps later ones.
+/// The keys that records had in a field, in order: all of those that the checkpoint covers, and perhaps later
+/// ones.
 ///
-/// It is read block by block, as it is walked. It is as good as its blocks: where one does not check, all that it says can be had
-/// from the segments.
+/// It is read block by block, as it is walked. It is as good as its blocks: where one does not check, all
+/// that it says can be had from the segments.
 final class StoredOrder: Sendable {
   /// The first 16 bytes of a sort key, and a record's id.
   static let keyByteCount = 32
@@ -176,8 +180,8 @@ final class StoredOrder: Sendable {
     self.checkpoint = checkpoint
   }
 
-  /// The heads of the orders behind a checkpoint's entries, with the numbers of their blocks, and the number of the first block
-  /// behind all of them.
+  /// The heads of the orders behind a checkpoint's entries, with the numbers of their blocks, and the number
+  /// of the first block behind all of them.
   static func heads(
     behind checkpoint: CheckpointHead, in file: any StorageFile
   ) throws(StorageError) -> (found: [(head: StoredOrderHead, block: Int)], endBlock: Int) {
@@ -256,7 +260,8 @@ final class StoredOrder: Sendable {
 
 // MARK: - Writing an order into the checkpoint's file: docs/format-derived.md §32.
 
-/// Writes keys as they come, then what each block begins with, and the head last: until then, nothing is there.
+/// Writes keys as they come, then what each block begins with, and the head last: until then, nothing is
+/// there.
 struct StoredOrderWriter: ~Copyable {
   private static let pieceBlockCount = 64
 

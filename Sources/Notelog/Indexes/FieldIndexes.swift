@@ -6,15 +6,16 @@ import NotelogStorage
 
 /// Ordered indexes over indexed plain fields.
 ///
-/// An index says which records *had* a key: entries are added before a commit and never taken away, so that a reader
-/// misses nothing that is committed, whatever other threads do. Whoever reads an entry reads the record too, and
-/// passes over it if its key is another by now. When too many are passed over, the index is made again.
+/// An index says which records *had* a key: entries are added before a commit and never taken away, so that a
+/// reader misses nothing that is committed, whatever other threads do. Whoever reads an entry reads the
+/// record too, and passes over it if its key is another by now. When too many are passed over, the index is
+/// made again.
 final class FieldIndexes: Sendable {
   /// A field of a collection.
   typealias Name = OrderName
 
-  /// A key that a record is about to have in a field; none where the record lacks it. Those of one record follow each other, in
-  /// ascending order of fields.
+  /// A key that a record is about to have in a field; none where the record lacks it. Those of one record
+  /// follow each other, in ascending order of fields.
   struct Addition: Sendable {
     /// The field.
     let name: Name
@@ -113,12 +114,13 @@ final class FieldIndexes: Sendable {
 
   /// Makes an index of what `build` finds, and keeps it from then on.
   ///
-  /// What is committed meanwhile is in it too: it was under way when we began, or began after us, and if neither then
-  /// what is built has it.
+  /// What is committed meanwhile is in it too: it was under way when we began, or began after us, and if
+  /// neither then what is built has it.
   ///
   /// - Parameters:
   ///   - name: The field.
-  ///   - build: Called to build it, from what is stored where that may be used. It returns nil where a record lacks the field.
+  ///   - build: Called to build it, from what is stored where that may be used. It returns nil where a record
+  ///     lacks the field.
   /// - Returns: nil where a record lacks the field.
   /// - Throws: What `build` throws.
   func make(_ name: Name, _ build: (_ mayUseStored: Bool) throws -> Made?) throws -> Made? {
@@ -157,7 +159,8 @@ final class FieldIndexes: Sendable {
     }
   }
 
-  /// Forgets an index of which a part can't be read, or too much is no longer so, and has it made from the records.
+  /// Forgets an index of which a part can't be read, or too much is no longer so, and has it made from the
+  /// records.
   func distrust(_ name: Name) { state.withLock { state in state.distrust(name) } }
 }
 
@@ -213,8 +216,8 @@ extension FieldIndexes: OrderKeeper {
     }
   }
 
-  /// Notes that the checkpoint holds an index. Where that is a new one, what is in memory is let go: little of it is needed,
-  /// and some of it may be in the file of the one before.
+  /// Notes that the checkpoint holds an index. Where that is a new one, what is in memory is let go: little
+  /// of it is needed, and some of it may be in the file of the one before.
   private func noteStored(_ name: Name, isNew: Bool) {
     state.withLock { state in
       state.indexes[name]?.isStored = true

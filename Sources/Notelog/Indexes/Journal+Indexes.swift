@@ -10,8 +10,8 @@ extension Journal {
     return try index(of: name, from: order, at: snapshot())
   }
 
-  /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or a record came
-  /// without a key.
+  /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or
+  /// a record came without a key.
   func index(
     of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
   ) throws -> FieldIndexes.Made? {
@@ -64,8 +64,8 @@ extension Journal {
     return isComplete ? entries : nil
   }
 
-  /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks the key, as it
-  /// may be older than the index or not check, and where not all of them could be read.
+  /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks
+  /// the key, as it may be older than the index or not check, and where not all of them could be read.
   private func listedKeys(
     of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void
   ) throws -> [OrderedEntry]? {

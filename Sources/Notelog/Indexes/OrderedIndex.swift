@@ -6,7 +6,8 @@ import NotelogStorage
 
 /// The first 16 bytes of a sort key, and a record's id.
 ///
-/// Fixed-length values fit whole. Longer texts may tie, and whoever needs more order looks at the values themselves.
+/// Fixed-length values fit whole. Longer texts may tie, and whoever needs more order looks at the values
+/// themselves.
 struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// How much of a key an entry holds.
   static let keyByteCount = OrderName.keyByteCount
@@ -58,8 +59,8 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A sorted set of entries in chunks, so that an insertion moves few of them; chunks that nobody has changed may lie in the
-/// checkpoint's file.
+/// A sorted set of entries in chunks, so that an insertion moves few of them; chunks that nobody has changed
+/// may lie in the checkpoint's file.
 struct OrderedIndex: Sendable {
   static let chunkCount = 512
 
@@ -107,7 +108,8 @@ struct OrderedIndex: Sendable {
     count += chunk.count
   }
 
-  /// What a stored order holds, to be read as it is needed; nothing where what it says of itself is not sound.
+  /// What a stored order holds, to be read as it is needed; nothing where what it says of itself is not
+  /// sound.
   init?(_ stored: StoredOrder) {
     self.stored = stored
     var isAscending = true
@@ -232,7 +234,8 @@ struct OrderedIndex: Sendable {
     return true
   }
 
-  /// Calls `body` with groups of entries of a run that tie, each group in the order of ids, until it returns false.
+  /// Calls `body` with groups of entries of a run that tie, each group in the order of ids, until it returns
+  /// false.
   func forEachGroup(
     in bounds: IndexBounds = .all, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
     _ body: (ArraySlice<OrderedEntry>) throws -> Bool
@@ -268,7 +271,8 @@ struct OrderedIndex: Sendable {
     direction == .ascending ? group[...] : group.reversed()[...]
   }
 
-  /// The first of `count` indices for which a condition holds that holds for all after it too; `count` if none.
+  /// The first of `count` indices for which a condition holds that holds for all after it too; `count` if
+  /// none.
   static func firstIndex(_ count: Int, _ condition: (Int) -> Bool) -> Int {
     var lower = 0
     var upper = count
@@ -290,7 +294,8 @@ struct IndexBounds: Sendable, Equatable {
   /// A whole index.
   static let all = IndexBounds(from: nil, to: nil, includingUpper: true)
 
-  /// The run that holds every value between two, of which the sort keys are known: the upper key included or not.
+  /// The run that holds every value between two, of which the sort keys are known: the upper key included or
+  /// not.
   init(from lower: [UInt8]?, to upper: [UInt8]?, includingUpper: Bool) {
     let first = lower ?? []
     let last = upper ?? [UInt8](repeating: .max, count: OrderedEntry.keyByteCount)
@@ -299,8 +304,8 @@ struct IndexBounds: Sendable, Equatable {
       OrderedEntry(key: last.rawSpan, includingUpper ? RecordID(ID16(low: .max, high: .max)) : Self.noRecord))
   }
 
-  /// The run of an order that holds every key of a range of its first field. Keys that have no fixed length, or that don't fit, tie with others:
-  /// the last that does may be in the range where it says that it isn't.
+  /// The run of an order that holds every key of a range of its first field. Keys that have no fixed length,
+  /// or that don't fit, tie with others: the last that does may be in the range where it says that it isn't.
   init(_ range: KeyRange, of name: OrderName, isFixed: Bool) {
     if name.second == nil {
       let ties = !isFixed || range.upper?.count ?? 0 > OrderedEntry.keyByteCount

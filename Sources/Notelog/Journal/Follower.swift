@@ -6,8 +6,9 @@ import NotelogStorage
 
 /// One look at the log behind what an open journal knows of it.
 ///
-/// What is whole is taken in transaction by transaction, as if it had been written here; then the segments are exchanged that
-/// compactions and recoveries have exchanged. It writes nothing, and the caller sees to it that nobody writes here meanwhile.
+/// What is whole is taken in transaction by transaction, as if it had been written here; then the segments
+/// are exchanged that compactions and recoveries have exchanged. It writes nothing, and the caller sees to it
+/// that nobody writes here meanwhile.
 struct Follower: ~Copyable {
   let log: Log
   let catalog: Catalog
@@ -23,14 +24,15 @@ struct Follower: ~Copyable {
   var isExact = true
   /// Whether anything was taken in.
   private(set) var hasNews = false
-  /// The sequence number from which on transactions can't be told one by one: the segments of some are gone already.
+  /// The sequence number from which on transactions can't be told one by one: the segments of some are gone
+  /// already.
   private(set) var gap: UInt64?
   /// Whether the log ends in a close mark.
   private(set) var endsInCloseMark = false
   /// Segments of the log whose end a recovery has moved elsewhere.
   private var recut: Set<UInt32> = []
-  /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is in its place, also where
-  /// that takes several looks. Whoever looks gives it back.
+  /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is
+  /// in its place, also where that takes several looks. Whoever looks gives it back.
   private(set) var isArranging: Bool
 
   init(_ journal: Journal, isArranging: Bool) {
@@ -46,7 +48,8 @@ struct Follower: ~Copyable {
 
   /// Takes in what there is.
   ///
-  /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then look again.
+  /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then
+  ///   look again.
   mutating func run() throws(NotelogError) {
     if gap != nil { beginArranging() }
     while let next = try successor(try walk()) { try goOn(in: next) }
@@ -85,7 +88,8 @@ struct Follower: ~Copyable {
           if range.sequence < next, segment.kind == .recovered {
             try applyMoved(range, in: segment, &units)
           } else if range.sequence == next || segment.kind == .recovered {
-            // Numbers of transactions that only published a compaction are left out, too: better one gap too many.
+            // Numbers of transactions that only published a compaction are left out, too: better one gap too
+            // many.
             if range.sequence > next { noteGap() }
             try apply(range, in: segment, &units)
           } else {
@@ -113,8 +117,8 @@ struct Follower: ~Copyable {
     } catch { throw NotelogError(error) }
   }
 
-  /// Goes on behind a recovered segment, with the number that its header names. Transactions below it that did not come by are gone, with
-  /// the segments that held them.
+  /// Goes on behind a recovered segment, with the number that its header names. Transactions below it that
+  /// did not come by are gone, with the segments that held them.
   private mutating func pass(_ reader: inout SegmentReader, footerAt offset: Int) throws(StorageError) {
     let start = offset + Layout.frameHeaderByteCount
     let bytes = try reader.bytes(start..<start + Layout.headerByteCount)
@@ -205,8 +209,8 @@ struct Follower: ~Copyable {
     return first
   }
 
-  /// Takes in what came into a segment since it was read, where a recovery has moved its end elsewhere: what stays in the segment, nobody
-  /// tells again. Who wrote it is dead, so that there will be no more.
+  /// Takes in what came into a segment since it was read, where a recovery has moved its end elsewhere: what
+  /// stays in the segment, nobody tells again. Who wrote it is dead, so that there will be no more.
   private mutating func readOn() throws(NotelogError) { _ = try walk() }
 
   /// What became of the segment in which the log was known to end.
@@ -336,7 +340,8 @@ extension Follower {
       do { found = try Survey.read(name, entry.number, storage) } catch {
         throw error.whileReading(name)
       }
-      // A source that recovery has not cut yet is looked at again when it is. One that is not known was compacted before.
+      // A source that recovery has not cut yet is looked at again when it is. One that is not known was
+      // compacted before.
       if let found, found.entry != entry {
         let waits = known == nil ? try isToBeCut(found) : true
         if waits { continue }
@@ -370,8 +375,8 @@ extension Follower {
 extension Catalog {
   /// Takes in segments that compactions of another process have made. The caller holds `arrangement`.
   ///
-  /// - Returns: Whether the frames of all are known to be those of their sources. Otherwise what lives in them was looked up frame by frame,
-  ///   and what their sources held besides is not known to be dead yet.
+  /// - Returns: Whether the frames of all are known to be those of their sources. Otherwise what lives in
+  ///   them was looked up frame by frame, and what their sources held besides is not known to be dead yet.
   func adopt(_ arrivals: [(found: FoundSegment, entry: LiveEntry)]) throws(StorageError) -> Bool {
     let segments = arrivals.map { found, entry in
       Segment(
@@ -404,13 +409,15 @@ extension Catalog {
   /// - Returns: Whether they are.
   private func adopt(_ segment: Segment, of header: SegmentHeader) throws(StorageError) -> Bool {
     let sources = header.sources.compactMap { segments[$0.segment] }
-    // Of a source that is not known to be finished, or does not check any more, nobody says which frames were left behind.
+    // Of a source that is not known to be finished, or does not check any more, nobody says which frames were
+    // left behind.
     guard header.kind == .compacted, sources.count == header.sources.count,
       sources.allSatisfy(\.isFinished),
       let moved = try? Self.moves(from: sources, to: segment)
     else { return false }
     let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
-    // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the same.
+    // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
+    // same.
     for copy in left where copy.old.chunk == nil { _ = try move(copy.id, to: copy.new, in: segment) }
     return true
   }
@@ -427,7 +434,8 @@ extension Catalog {
     }
   }
 
-  /// Which frame of the sources became which of the output. Compaction copies in order: source by source, frame by frame.
+  /// Which frame of the sources became which of the output. Compaction copies in order: source by source,
+  /// frame by frame.
   ///
   /// - Returns: Nothing where a frame of the output is none of theirs.
   private static func moves(
@@ -480,8 +488,9 @@ extension Catalog {
     return false
   }
 
-  /// Forgets what still stands in a segment that is not live any more, or behind an offset of it: all that lives has a frame elsewhere
-  /// by now, and this was deleted by a transaction that is `sequence` or later. The caller holds `arrangement`.
+  /// Forgets what still stands in a segment that is not live any more, or behind an offset of it: all that
+  /// lives has a frame elsewhere by now, and this was deleted by a transaction that is `sequence` or later.
+  /// The caller holds `arrangement`.
   func forgetFrames(
     of segment: Segment, from start: Int = 0, deletedBy sequence: UInt64
   ) throws(StorageError) {
@@ -498,7 +507,8 @@ extension Catalog {
     }
   }
 
-  /// Closes segments' files on another thread: who closes the last descriptor of a file without a name waits while its blocks are freed.
+  /// Closes segments' files on another thread: who closes the last descriptor of a file without a name waits
+  /// while its blocks are freed.
   static func letGo(of segments: consuming [Segment]) {
     if segments.isEmpty { return }
     let held = Lock(segments)

@@ -6,9 +6,11 @@ import NotelogStorage
 import Synchronization
 
 extension Journal {
-  /// Writes a checkpoint of the index, so that the next opening need not go through what was written since the last.
+  /// Writes a checkpoint of the index, so that the next opening need not go through what was written since
+  /// the last.
   ///
-  /// Writers go on meanwhile: who changes a part of the index first may have to copy it, a 256th of the whole.
+  /// Writers go on meanwhile: who changes a part of the index first may have to copy it, a 256th of the
+  /// whole.
   func checkpoint() throws(NotelogError) {
     try checkWritable()
     try enterCompactor()
@@ -16,15 +18,15 @@ extension Journal {
     if mayWriteCheckpoint { try writeCheckpoint() }
   }
 
-  /// Not where frames were lost that may have superseded others: each opening has to find that out, and a checkpoint would
-  /// keep it from doing so; nor where the index turned out to be wrong.
+  /// Not where frames were lost that may have superseded others: each opening has to find that out, and a
+  /// checkpoint would keep it from doing so; nor where the index turned out to be wrong.
   private var mayWriteCheckpoint: Bool { knowsWhatIsCurrent && !catalog.checkpointHealth.isWrong }
 
   /// So few records are gone through at opening without anybody noticing.
   private static let smallestTail = 256
 
-  /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it: orders that the checkpoint
-  /// lacks, and another checkpoint when a quarter of the index has changed.
+  /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it:
+  /// orders that the checkpoint lacks, and another checkpoint when a quarter of the index has changed.
   ///
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
@@ -46,7 +48,8 @@ extension Journal {
   /// Whether more than a quarter of the index has changed since the checkpoint.
   private var isCheckpointStale: Bool {
     let changeCount = catalog.changeCount
-    // Without one, an opening builds all of the index, which takes ten times as long as going through changes.
+    // Without one, an opening builds all of the index, which takes ten times as long as going through
+    // changes.
     let limit = catalog.checkpointHealth.isUsable ? options.checkpointTail : options.checkpointTail / 4
     return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 4
   }
@@ -64,8 +67,8 @@ extension Journal {
     if let content { try makeCheckpoint(of: content) }
   }
 
-  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders that it lacks.
-  /// Everything is durable.
+  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders
+  /// that it lacks. Everything is durable.
   func writeCheckpointAtClose(_ held: borrowing GateHeld) {
     guard mayWriteCheckpoint else { return }
     let count = catalog.index.estimatedRecordCount
@@ -88,12 +91,14 @@ extension Journal {
     let changeCount: Int
   }
 
-  /// What is in a checkpoint of this moment; nothing where loading the index shows that frames are lost. All that was reserved is visible.
-  /// `othersGoOn` says whether the index may be changed before the checkpoint is written.
+  /// What is in a checkpoint of this moment; nothing where loading the index shows that frames are lost. All
+  /// that was reserved is visible. `othersGoOn` says whether the index may be changed before the checkpoint
+  /// is written.
   private func checkpointContent(
     _ held: borrowing GateHeld, othersGoOn: Bool
   ) throws(NotelogError) -> CheckpointContent? {
-    // What it covers is a witness of the floor, and a head that another process was creating when it died may be in memory only.
+    // What it covers is a witness of the floor, and a head that another process was creating when it died may
+    // be in memory only.
     try log.proveStart(held)
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     try fromStorage(catalog.index.loadAll())
@@ -191,15 +196,15 @@ extension Journal {
 
   var hasUnstoredOrders: Bool { !unstoredOrders.isEmpty }
 
-  /// Whether an index was made anew whose order the checkpoint has: it is damaged, or has too many keys that are no longer any
-  /// record's. Only another checkpoint is rid of it.
+  /// Whether an index was made anew whose order the checkpoint has: it is damaged, or has too many keys that
+  /// are no longer any record's. Only another checkpoint is rid of it.
   func hasUselessOrders() -> Bool {
     let unstored = unstoredOrders
     return !unstored.isEmpty && storedOrderHeads().contains { unstored.contains($0.name) }
   }
 
-  /// Has the orders written that the checkpoint lacks. The caller has entered the compactor: no other checkpoint takes the
-  /// place of this one meanwhile.
+  /// Has the orders written that the checkpoint lacks. The caller has entered the compactor: no other
+  /// checkpoint takes the place of this one meanwhile.
   func storeOrders() { orderKeeper.withLock { $0 }?.storeUnstored(of: self) }
 
   /// Has all orders written, as there is a new checkpoint. The caller has entered the compactor.
@@ -207,15 +212,15 @@ extension Journal {
     orderKeeper.withLock { $0 }?.storeAll(of: self, carrying: carried)
   }
 
-  /// Writes an order behind those that lie in the checkpoint's file. Neither it nor the file's length is synced: what a crash
-  /// leaves of it, its blocks tell. What it was made of is durable before it counts: an opening that knows less would
-  /// believe an order that lacks what it knows.
+  /// Writes an order behind those that lie in the checkpoint's file. Neither it nor the file's length is
+  /// synced: what a crash leaves of it, its blocks tell. What it was made of is durable before it counts: an
+  /// opening that knows less would believe an order that lacks what it knows.
   ///
   /// - Parameters:
   ///   - name: The field that it is of.
   ///   - since: The transaction at which it had all keys.
-  ///   - body: Called to write the keys: all that records have now, ascending, and perhaps others. Where it returns false,
-  ///     there is no such order.
+  ///   - body: Called to write the keys: all that records have now, ascending, and perhaps others. Where it
+  ///     returns false, there is no such order.
   /// - Throws: What stood in the way; then there is no such order either.
   func storeOrder(
     _ name: OrderName, since: UInt64, _ body: (inout StoredOrderWriter) throws(NotelogError) -> Bool

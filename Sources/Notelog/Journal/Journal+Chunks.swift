@@ -70,7 +70,8 @@ extension Journal {
 
   /// Finds out where the chunks of all large values are, and which of them live, unless that is known.
   ///
-  /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing had to be gone through.
+  /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing
+  ///   had to be gone through.
   @discardableResult
   func loadChunks() throws(NotelogError) -> Set<UInt16>? {
     if catalog.chunks.isComplete { return nil }
@@ -105,7 +106,8 @@ extension Journal {
             }
           }
         }
-        // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is read for it.
+        // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is
+        // read for it.
         let unnamed = scan.unnamed
         for segment in moment.segments where !unnamed.isEmpty {
           let end = moment.scanEnd(of: segment)
@@ -128,7 +130,8 @@ extension Journal {
     }
   }
 
-  /// The large values that a record refers to; none where it can't be read: it is lost then, and what a footer says of it was asked before.
+  /// The large values that a record refers to; none where it can't be read: it is lost then, and what a
+  /// footer says of it was asked before.
   private static func values(of entry: FooterEntry, _ reader: inout SegmentReader) -> [ID16] {
     do throws(StorageError) {
       guard case .frame(let header) = try reader.frame(at: entry.offset), header.kind == .record else {

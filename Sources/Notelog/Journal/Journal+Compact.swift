@@ -120,7 +120,8 @@ extension Journal {
     return nil
   }
 
-  /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is thrown.
+  /// Sets a damaged source aside, alone; makes room where the disk is full. What trying again can't help, is
+  /// thrown.
   private func handle(_ failure: Compaction.Obstacle, _ run: inout CompactionRun) throws(NotelogError) {
     switch failure {
     case .damaged(let number):
@@ -136,8 +137,8 @@ extension Journal {
     }
   }
 
-  /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed: the next opening builds
-  /// the index from the segments.
+  /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed:
+  /// the next opening builds the index from the segments.
   private func distrustIndex(_ record: ID16) -> NotelogError {
     catalog.checkpointHealth.noteWrongEntries()
     try? storage.unlink(FileName.index)
@@ -152,8 +153,8 @@ extension Journal {
     return record.map { error.of(RecordID($0)) } ?? error
   }
 
-  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there is. A head that was opened
-  /// again is durable then, so that the copy's header may name it as the floor.
+  /// Promises the room that publishing takes before the copy is made, which on a full disk may take all there
+  /// is. A head that was opened again is durable then, so that the copy's header may name it as the floor.
   private func promisePublication(of sourceCount: Int) throws(NotelogError) {
     let markByteCount = Layout.frameHeaderByteCount + CommitMark.byteCount
     let changeByteCount = Layout.frameHeaderByteCount + 8 + Layout.liveEntryByteCount + 4 * sourceCount
@@ -243,7 +244,8 @@ extension Journal {
       defer { catalog.arrangement.leave() }
       try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
     }
-    // A second transaction names a floor above the first: a witness that must survive before anything is deleted.
+    // A second transaction names a floor above the first: a witness that must survive before anything is
+    // deleted.
     try publish(LiveChange(added: [], removed: []))
     compactor.state.withLock { state in
       for source in sources { state.deferred[source.number] = number }
@@ -267,7 +269,8 @@ extension Journal {
     let numbers = compactor.state.withLock { $0.deferred.keys.sorted() }
     guard !numbers.isEmpty, !Pins(storage).isAnyHeld() else { return }
     for number in numbers {
-      // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a source.
+      // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a
+      // source.
       do throws(StorageError) {
         try storage.remove(FileName.segment(number))
       } catch { guard error.isMissing else { continue } }

@@ -1,4 +1,5 @@
-// Lending the store: the writer's lock is given back while the journal stays open, and taken again. FORMAT.md §25, "Lending".
+// Lending the store: the writer's lock is given back while the journal stays open, and taken again. FORMAT.md
+// §25, "Lending".
 
 import NotelogBase
 import NotelogFormat
@@ -8,11 +9,12 @@ extension Journal {
   /// Whether this process holds the store's lock, and so nobody else writes.
   var holdsLock: Bool { lock.withLock { $0 != nil } }
 
-  /// Waits for what is being written, marks the store as closed in order and gives the lock back. Reads go on; writes are refused until
-  /// ``resume(waiting:)``. Where the lock isn't held, nothing happens.
+  /// Waits for what is being written, marks the store as closed in order and gives the lock back. Reads go
+  /// on; writes are refused until ``resume(waiting:)``. Where the lock isn't held, nothing happens.
   ///
-  /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise what stood in the way of closing
-  ///   in order: the lock is given back all the same, and who takes it next recovers.
+  /// - Throws: `busy` while a large value is being uploaded, `poisoned`: then the lock is kept. Otherwise
+  ///   what stood in the way of closing in order: the lock is given back all the same, and who takes it next
+  ///   recovers.
   func suspend() throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
@@ -38,8 +40,8 @@ extension Journal {
   /// Whether other processes may have the lock between two writes.
   var isLeased: Bool { options.isLeased }
 
-  /// Keeps the lock from being given back, for what else only the process may change that has it; others go on writing meanwhile. In a write
-  /// closure it is kept anyway.
+  /// Keeps the lock from being given back, for what else only the process may change that has it; others go
+  /// on writing meanwhile. In a write closure it is kept anyway.
   ///
   /// - Returns: Whether ``endExclusive()`` is to be called.
   func beginExclusive() throws(NotelogError) -> Bool {
@@ -83,7 +85,8 @@ extension Journal {
     let held = log.enterGate()
     defer { log.leaveGate() }
     guard holdsLock, SystemProcess.identifier == owner else { return }
-    // After a failure others may still be writing, and whoever takes the lock must not meet them: closing ends them.
+    // After a failure others may still be writing, and whoever takes the lock must not meet them: closing
+    // ends them.
     try log.waitUntilQuiet()
     guard !catalog.chunks.hasUploads else {
       throw NotelogError(
@@ -104,10 +107,12 @@ extension Journal {
     try endInOrder(held, isForGood: false)
   }
 
-  /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing happens.
+  /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing
+  /// happens.
   ///
   /// - Parameter lockTimeout: How long to wait for somebody else's lock.
-  /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays suspended.
+  /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays
+  ///   suspended.
   func resume(waiting lockTimeout: Duration = .zero) throws(NotelogError) {
     if log.turn.isHeldByThisThread { throw insideWrite }
     log.turn.enter()
@@ -134,7 +139,8 @@ extension Journal {
         if let failure = state.failure { throw failure }
       }
       try goOnWriting(file)
-      // Before others may follow: whoever finds the lock not held takes what is written from now on for another process's.
+      // Before others may follow: whoever finds the lock not held takes what is written from now on for
+      // another process's.
       lock.withLock { $0 = file }
     } catch {
       file.close()
@@ -144,14 +150,15 @@ extension Journal {
     pin.withLock { $0 = nil }
   }
 
-  /// Opens the files that were not asked for yet, so that they can be read when another process has removed their names; more than can
-  /// be open at once are held by a pin.
+  /// Opens the files that were not asked for yet, so that they can be read when another process has removed
+  /// their names; more than can be open at once are held by a pin.
   private func holdFiles() {
     hold(Pins(storage).acquireForReading(options.random))
     for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
   }
 
-  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything else.
+  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything
+  /// else.
   private func goOnWriting(_ file: any StorageFile) throws(NotelogError) {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
@@ -238,7 +245,8 @@ extension LogState {
 }
 
 extension Journal {
-  /// How long to wait before the lock is asked for again: so often as a lease takes to be given back, and from then on longer and longer.
+  /// How long to wait before the lock is asked for again: so often as a lease takes to be given back, and
+  /// from then on longer and longer.
   private static let lockPauses = (
     first: Duration.microseconds(50), count: 20, longest: Duration.milliseconds(5)
   )
@@ -296,16 +304,18 @@ extension Journal {
 
   /// How often another process may go on just while it is followed.
   private static let maximumAttempts = 1000
-  /// How often a read that fails is tried again: whoever closes the store cuts its last segment, and the next writer goes on in it.
+  /// How often a read that fails is tried again: whoever closes the store cuts its last segment, and the next
+  /// writer goes on in it.
   private static let maximumReadAttempts = 10
 
-  /// Takes in what other processes have committed since the journal was opened, or since it was last asked. Who holds the store's lock
-  /// knows everything anyway.
+  /// Takes in what other processes have committed since the journal was opened, or since it was last asked.
+  /// Who holds the store's lock knows everything anyway.
   ///
   /// Snapshots stay as they were, readers go on meanwhile, and whoever watches is told of each transaction.
   ///
   /// - Returns: Whether there was anything.
-  /// - Throws: `damaged` where something is missing that the log speaks of; then what was known before is served.
+  /// - Throws: `damaged` where something is missing that the log speaks of; then what was known before is
+  ///   served.
   @discardableResult
   func refresh() throws(NotelogError) -> Bool {
     following.enter()
@@ -315,7 +325,8 @@ extension Journal {
     return try follow().hasNews
   }
 
-  /// Returns when what others have committed is taken in with all that belongs to it, as far as records of it are visible now.
+  /// Returns when what others have committed is taken in with all that belongs to it, as far as records of it
+  /// are visible now.
   func awaitFollowing() {
     if following.isHeldByThisThread { return }
     following.enter()

@@ -40,8 +40,8 @@ extension Journal {
   ///
   /// A store id that is given must be the store's.
   ///
-  /// - Throws: `damaged`, with what was found, where something is lost that nothing names, unless that is accepted: then the
-  ///   store is open for reading only.
+  /// - Throws: `damaged`, with what was found, where something is lost that nothing names, unless that is
+  ///   accepted: then the store is open for reading only.
   static func open(
     in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
   ) throws(NotelogError) -> Journal {
@@ -64,7 +64,8 @@ extension Journal {
     }
   }
 
-  /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it now.
+  /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it
+  /// now.
   private static func lock(
     for options: JournalOptions, _ storage: any Storage
   ) throws(NotelogError) -> (any StorageFile)? {
@@ -183,7 +184,8 @@ extension Journal {
     }
   }
 
-  /// Unlinks segments that a live compacted segment has taken the place of, and output that was never published.
+  /// Unlinks segments that a live compacted segment has taken the place of, and output that was never
+  /// published.
   private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(NotelogError)
   {
     // Another process is copying: what can go goes when its pin is gone.
@@ -306,7 +308,8 @@ extension Journal {
     defer {
       log.state.withLock { $0.isClosed = true }
       records.close()
-      // Before the lock: after a failure some may still be writing, and whoever opens the store next must not meet them.
+      // Before the lock: after a failure some may still be writing, and whoever opens the store next must not
+      // meet them.
       for segment in catalog.segments.all { segment.file.close() }
       lock.withLock { $0?.close() }
       pin.withLock { $0 = nil }
@@ -317,7 +320,8 @@ extension Journal {
     try endInOrder(held, isForGood: true)
   }
 
-  /// Makes everything durable, and marks the log as closed in order. The caller holds everything that writers take.
+  /// Makes everything durable, and marks the log as closed in order. The caller holds everything that writers
+  /// take.
   func endInOrder(_ held: borrowing GateHeld, isForGood: Bool) throws(NotelogError) {
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()
@@ -358,8 +362,8 @@ extension Journal {
 }
 
 extension Journal {
-  /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not synced: an older one
-  /// says less, and nothing false.
+  /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not
+  /// synced: an older one says less, and nothing false.
   private func tellLastClose(_ ending: Ending) {
     var buffer = Buffer(capacity: LastClose.byteCount)
     LastClose(storeID: storeID, mark: ending.mark.place, nextSequence: ending.nextSequence).append(

@@ -11,8 +11,8 @@ extension Journal {
 
   /// Compacts if the space contract asks for it, until it no longer does or the budget is spent.
   ///
-  /// For whoever wants compaction off the writers' path: a thread of the application's own that calls this now and
-  /// then. The journal has no thread of its own; where nobody calls it, writers do their share
+  /// For whoever wants compaction off the writers' path: a thread of the application's own that calls this
+  /// now and then. The journal has no thread of its own; where nobody calls it, writers do their share
   /// (`JournalOptions.compactsAutomatically`).
   ///
   /// - Returns: Whether there is more to do.
@@ -33,8 +33,8 @@ extension Journal {
       + catalog.segments.count * Layout.liveEntryByteCount
   }
 
-  /// Waits until the files may grow by so much within the space contract, and compacts for it where nobody else does. The
-  /// caller may have the turn to write, but not the log's gate: compaction needs that.
+  /// Waits until the files may grow by so much within the space contract, and compacts for it where nobody
+  /// else does. The caller may have the turn to write, but not the log's gate: compaction needs that.
   ///
   /// What goes wrong in compaction is not the writer's: its own write will say what it must.
   ///
@@ -65,9 +65,9 @@ extension Journal {
     if !hasRoom() { noteUseless(includesHead: true) }
   }
 
-  /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in proportion to
-  /// them; where what it deleted leaves the store above its bound, or another writer without the room that it was promised,
-  /// all that takes.
+  /// A writer's share of compaction after it has written so many bytes: if compaction is due, a slice in
+  /// proportion to them; where what it deleted leaves the store above its bound, or another writer without
+  /// the room that it was promised, all that takes.
   func keepSpaceContract(written byteCount: Int) {
     let interval = min(max(log.space.aim / 64, 1 << 14), 1 << 18)
     let isTime = compactor.note(byteCount, every: interval)
@@ -86,7 +86,8 @@ extension Journal {
     } catch {}
   }
 
-  /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after each of its transactions.
+  /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after
+  /// each of its transactions.
   ///
   /// For whoever writes much and can wait. Where that is not fast enough, writers still wait for room.
   func keepingSpace<Result, Failure: Error>(
@@ -115,8 +116,8 @@ extension Journal {
     return false
   }
 
-  /// How many bytes writers copy for each that they write while compaction is due: what it takes where four fifths of the
-  /// segments that are chosen live, and as much again.
+  /// How many bytes writers copy for each that they write while compaction is due: what it takes where four
+  /// fifths of the segments that are chosen live, and as much again.
   private static let compactedPerWritten = 8
 
   /// Compacts until it is no longer due. The caller has entered the compactor.
@@ -143,8 +144,9 @@ extension Journal {
     _ = try? loadChunks()
   }
 
-  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it. Who waits for
-  /// room asks for more than a share does: what was under way then may be dead now, and the store no larger.
+  /// Whether more has been written, or has died, than when compaction found nothing left that was worth it.
+  /// Who waits for room asks for more than a share does: what was under way then may be dead now, and the
+  /// store no larger.
   private func isWorthCompacting(toWhoWaits isWaiting: Bool = false) -> Bool {
     let slack = log.space.aim / 64
     return compactor.uselessAt.withLock { known in

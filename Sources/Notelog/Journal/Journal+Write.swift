@@ -7,14 +7,16 @@ import NotelogBase
 extension Journal {
   /// Commits a batch that was made without reading.
   ///
-  /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that came before.
-  /// A batch that was committed is empty; one for which there was no room may be committed again. An empty one writes
-  /// nothing, and keeps the promise all the same: a durable one returns when everything before it is durable.
+  /// Batches of several threads are written side by side; each is visible, and acknowledged, after all that
+  /// came before. A batch that was committed is empty; one for which there was no room may be committed
+  /// again. An empty one writes nothing, and keeps the promise all the same: a durable one returns when
+  /// everything before it is durable.
   ///
   /// - Parameters:
   ///   - batch: The batch.
   ///   - durability: What it survives.
-  ///   - check: Called when nobody else decides any more what is written before it; what it throws refuses the batch.
+  ///   - check: Called when nobody else decides any more what is written before it; what it throws refuses
+  ///     the batch.
   /// - Returns: The transaction's sequence number: the revision of what it wrote.
   /// - Throws: `full`, `poisoned`, `closed`, `conflict`, `limitExceeded`, and what the check throws.
   @discardableResult
@@ -55,7 +57,8 @@ extension Journal {
     return sequence
   }
 
-  /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything that came before.
+  /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything
+  /// that came before.
   ///
   /// What the check throws is thrown, and nothing is written; the batch is as it was.
   @discardableResult
@@ -113,17 +116,18 @@ extension Journal {
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
   ///
-  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing; with `durable`, what the closure
-  /// has read is durable then.
+  /// What the closure throws is thrown, and nothing is written. An empty batch writes nothing; with
+  /// `durable`, what the closure has read is durable then.
   ///
   /// - Parameters:
   ///   - durability: What the transaction survives.
-  ///   - numbered: Called with the transaction's sequence number, once it has one: before it is visible, and before anybody else has the
-  ///     turn.
+  ///   - numbered: Called with the transaction's sequence number, once it has one: before it is visible, and
+  ///     before anybody else has the turn.
   ///   - body: The closure.
   /// - Returns: What the closure returns.
-  /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be visible here, and is whole or
-  ///   absent once the store is opened again: a failed sync says nothing of what the medium holds.
+  /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be
+  ///   visible here, and is whole or absent once the store is opened again: a failed sync says nothing of
+  ///   what the medium holds.
   func write<Result, Failure: Error>(
     _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
     _ body: (inout Turn) throws(Failure) -> Result

@@ -28,7 +28,8 @@ final class Journal: Sendable {
   let lock: Lock<(any StorageFile)?>
   /// While held, the store's lock is not released. Take the turn first.
   let lockHold = Gate()
-  /// What is told when something was taken in that others have committed, before anything is written; it says whether to look again.
+  /// What is told when something was taken in that others have committed, before anything is written; it says
+  /// whether to look again.
   let followed = Lock<(@Sendable () -> Bool)?>(nil)
   /// State of a failed follow; the next one starts here.
   let unfinishedFollow = Lock<(gap: UInt64?, isExact: Bool)?>(nil)
@@ -79,8 +80,8 @@ extension Journal {
   /// Whether anything is known to be damaged.
   var isDamaged: Bool { report.isDamaged || !damageLog.isEmpty || !knowsWhatIsCurrent }
 
-  /// Whether every record that is served is known to be its newest version. Where it isn't, nothing may be written, and no
-  /// checkpoint be made: each opening has to find that out.
+  /// Whether every record that is served is known to be its newest version. Where it isn't, nothing may be
+  /// written, and no checkpoint be made: each opening has to find that out.
   var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
 
   /// Records with a lower revision may be older than they were; 0 where all are current.
@@ -91,13 +92,14 @@ extension Journal {
 
   /// How many records are lost in some places, as far as the index says where they were.
   ///
-  /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that are not as long as they were, or
-  ///   are others, are read.
+  /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that
+  ///   are not as long as they were, or are others, are read.
   func lostRecordCount(in damages: [Finding]) throws(NotelogError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
     var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
-      // What a footer that is not complete lists is there; of a file that is not as long as it was, or is another, what still checks.
+      // What a footer that is not complete lists is there; of a file that is not as long as it was, or is
+      // another, what still checks.
       let place = damage.place
       let isOther = damage.kind == .truncated || damage.kind == .replacedSegment
       if isOther || damage.kind == .lostFrames && damage.byteCount == 0,
@@ -222,7 +224,8 @@ extension Journal {
     let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
     statistics.segments = catalog.segments.all.map { segment in
       let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
-      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's end lives.
+      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's
+      // end lives.
       let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
       return Statistics.SegmentFigures(
         number: segment.number, kind: segment.kind, isHead: !segment.isFinished, byteCount: byteCount,

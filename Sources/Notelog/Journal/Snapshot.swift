@@ -4,10 +4,11 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or compacted.
+/// A moment of the store that stays readable for as long as the snapshot lives, whatever is written or
+/// compacted.
 ///
-/// It holds the files that were there when it was made: what compaction deletes meanwhile takes up space until the
-/// snapshot goes, or the process does.
+/// It holds the files that were there when it was made: what compaction deletes meanwhile takes up space
+/// until the snapshot goes, or the process does.
 final class Snapshot: Sendable {
   /// The sequence number of the last transaction it sees.
   let sequence: UInt64
@@ -29,7 +30,8 @@ final class Snapshot: Sendable {
     (sequence, end, ticket, segments, areWhole) = journal.log.state.withLock { state in
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
-      // A head in which nothing is visible yet is none of its business; it may not even be the log's head yet.
+      // A head in which nothing is visible yet is none of its business; it may not even be the log's head
+      // yet.
       let segments = catalog.inhabited.filter { $0.isFinished || $0.number <= end.segment }
       return (sequence, end, catalog.oldVersions.begin(sequence), segments, segments.map(\.isWhole))
     }
@@ -139,19 +141,21 @@ extension Journal {
 // MARK: - Going through a snapshot's records segment by segment, in large reads.
 
 extension Snapshot {
-  /// The segments that it sees, one for each part where they are shared by as many threads as there are segments.
+  /// The segments that it sees, one for each part where they are shared by as many threads as there are
+  /// segments.
   var segmentFigures: [(number: UInt32, isFinished: Bool, byteCount: Int)] {
     segments.map { ($0.number, $0.isFinished, $0.entry?.byteCount ?? 0) }
   }
 
-  /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its header, its
-  /// envelope and its body, all checked. It stops when `body` returns false.
+  /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its
+  /// header, its envelope and its body, all checked. It stops when `body` returns false.
   ///
   /// - Parameters:
   ///   - collection: The collection; nothing for all.
   ///   - part: The part of the segments that this thread takes.
   ///   - partCount: How many threads share the segments.
-  ///   - onDamage: Called with what does not check, and with the record where it is known. Returns whether to go on.
+  ///   - onDamage: Called with what does not check, and with the record where it is known. Returns whether to
+  ///     go on.
   ///   - body: Returns whether to go on.
   /// - Throws: What `body` throws, and `inputOutput` where the system fails.
   func forEach(
@@ -178,7 +182,8 @@ extension Snapshot {
     _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
   ) throws(NotelogError) -> Bool {
     let index = journal.catalog.index
-    // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked up.
+    // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked
+    // up.
     let deathCount = segment.deathCount
     var areAllCurrent = !isWhole
     let end = scanEnd(of: segment)
@@ -252,7 +257,8 @@ extension Snapshot {
     case hidden
   }
 
-  /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and nowhere else.
+  /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and
+  /// nowhere else.
   func isVisible(
     _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
   ) throws(StorageError) -> Bool {
@@ -302,8 +308,8 @@ extension Snapshot {
     return segments.find(place.segment) { $0.number } != nil
   }
 
-  /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is visible, the file of a writer
-  /// that was killed may hold anything, until its recovery has cut it.
+  /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is
+  /// visible, the file of a writer that was killed may hold anything, until its recovery has cut it.
   func scanEnd(of segment: Segment) -> Int {
     segment.number == end.segment ? end.offset : segment.visibleEnd
   }
@@ -320,13 +326,13 @@ extension Segment {
 // MARK: - Going through the envelopes of a snapshot's records, most of which footers hold: a tenth of the bytes of the records.
 
 extension Snapshot {
-  /// Calls `body` with the id and the envelope of every record of a collection, until it returns false. The envelope is empty
-  /// where a record has none.
+  /// Calls `body` with the id and the envelope of every record of a collection, until it returns false. The
+  /// envelope is empty where a record has none.
   ///
   /// - Parameters:
   ///   - collection: The collection.
-  ///   - order: An order that has what is older: only frames that came after it are gone through, and those of records as they were, and
-  ///     of copies, among them.
+  ///   - order: An order that has what is older: only frames that came after it are gone through, and those
+  ///     of records as they were, and of copies, among them.
   ///   - body: Returns whether to go on.
   /// - Returns: Whether it went through all of them: not where frames are lost.
   /// - Throws: `inputOutput` where the system fails.
@@ -336,7 +342,8 @@ extension Snapshot {
     var goesOn = true
     var lastFrames = LastFrames()
     do throws(StorageError) {
-      // All of the index will be asked for; a piece at a time, it would be read from the checkpoint many times over.
+      // All of the index will be asked for; a piece at a time, it would be read from the checkpoint many
+      // times over.
       if order == nil { try journal.catalog.index.loadAll() }
       for segment in segments where goesOn {
         guard let start = order.map({ $0.checkpoint.tailStart(in: segment) }) ?? 0 else { continue }
@@ -354,7 +361,8 @@ extension Snapshot {
 }
 
 extension CheckpointHead {
-  /// From where on a segment has frames that the checkpoint does not know; nothing where it knows all of them.
+  /// From where on a segment has frames that the checkpoint does not know; nothing where it knows all of
+  /// them.
   fileprivate func tailStart(in segment: Segment) -> Int? {
     let figures = figures(of: segment.number)
     if figures?.salt == segment.salt.value, covers(figures) { return nil }

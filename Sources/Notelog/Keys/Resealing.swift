@@ -1,5 +1,5 @@
-// Rotating a named key: new values at once under a new generation, old ones sealed anew, and the old generation given up when nothing is
-// under it any more (FORMAT.md 21.4).
+// Rotating a named key: new values at once under a new generation, old ones sealed anew, and the old
+// generation given up when nothing is under it any more (FORMAT.md 21.4).
 
 import NotelogBase
 import NotelogCrypto
@@ -25,12 +25,14 @@ public struct RotationStep: Sendable {
   public internal(set) var retired: [UInt32] = []
   /// Whether nothing is left to do. If it isn't, the next step goes on.
   public internal(set) var isFinished = false
-  /// Why the old generations have to stay for now, though nothing can be done about it here; nil where there is no such reason.
+  /// Why the old generations have to stay for now, though nothing can be done about it here; nil where there
+  /// is no such reason.
   public internal(set) var obstacle: String?
 }
 
 extension Store {
-  /// How many live values are sealed under each generation of each key. It reads the directories of all records.
+  /// How many live values are sealed under each generation of each key. It reads the directories of all
+  /// records.
   ///
   /// - Complexity: O(*n*) in the bytes of the store's records.
   public func countSealedValues() throws -> SealedValueCounts {
@@ -44,13 +46,14 @@ extension Store {
     return found
   }
 
-  /// Rotates a key, one step of it: begins with a new generation where there is one only, and otherwise goes on where the last step ended,
-  /// also that of another process or opening.
+  /// Rotates a key, one step of it: begins with a new generation where there is one only, and otherwise goes
+  /// on where the last step ended, also that of another process or opening.
   ///
-  /// New values are sealed under the new generation from the first step on. Values that are there are sealed anew, newest records first, a few
-  /// records in a transaction, beside whoever else writes; who observes the store hears of them. Where compaction is automatic, the rotation
-  /// compacts what it makes due, and other writers need not. A generation is given up when, counted anew,
-  /// no value is left under it, and neither a snapshot nor a backup may still need it. What was sealed under it lies in the files until
+  /// New values are sealed under the new generation from the first step on. Values that are there are sealed
+  /// anew, newest records first, a few records in a transaction, beside whoever else writes; who observes the
+  /// store hears of them. Where compaction is automatic, the rotation compacts what it makes due, and other
+  /// writers need not. A generation is given up when, counted anew, no value is left under it, and neither a
+  /// snapshot nor a backup may still need it. What was sealed under it lies in the files until
   /// `purge(progress:)`, and in copies of them for ever.
   ///
   /// - Parameters:
@@ -80,22 +83,23 @@ extension Store {
     }
   }
 
-  /// Makes another generation of a key, also while values are left under older ones: `rotate(_:_:)` then goes on with all of them.
+  /// Makes another generation of a key, also while values are left under older ones: `rotate(_:_:)` then goes
+  /// on with all of them.
   ///
   /// - Parameter name: The key's name.
   /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
   public func beginRotation(of name: String) throws { try beginRotation(of: try namedKey(name)) }
 
-  /// The generation is there before the schemas list it: nobody waits for the keyring's files. Until they do, and for good if the process dies
-  /// meanwhile, values are sealed under the one before.
+  /// The generation is there before the schemas list it: nobody waits for the keyring's files. Until they do,
+  /// and for good if the process dies meanwhile, values are sealed under the one before.
   private func beginRotation(of key: Keyring.NamedKey) throws {
     try refuseMissingSchemas("making a generation of a key")
     try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
     try storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
   }
 
-  /// Changes stored schemas, and stores those anew that were changed. When it returns they are durable, and all that was written before; the turn
-  /// is given back earlier.
+  /// Changes stored schemas, and stores those anew that were changed. When it returns they are durable, and
+  /// all that was written before; the turn is given back earlier.
   private func storeSchemas(_ change: (inout StoredSchema) throws(NotelogError) -> Bool) throws {
     try write(.buffered) { tx in try tx.storeSchemas(change) }
     try journal.synchronize()
@@ -117,7 +121,8 @@ extension Store {
     }
     let old = vault.keyring.generations(of: key.number).filter { $0 != key.current }
     let empty = old.filter { counted.counts[$0.rawValue] == nil }
-    // A backup that began before they were counted may have copied values that were under them, and its keyring comes last.
+    // A backup that began before they were counted may have copied values that were under them, and its
+    // keyring comes last.
     guard empty.isEmpty || !journal.isPinned else {
       step.obstacle = "a backup, or a reader in another process, may still need the old generation"
       return
@@ -180,9 +185,11 @@ extension Store {
 
 // MARK: - Sealing values anew under another generation of their key, without unpacking them.
 
-/// One step of a rotation: finds records with values under old generations, newest segment first, and seals those values anew.
+/// One step of a rotation: finds records with values under old generations, newest segment first, and seals
+/// those values anew.
 struct Resealing {
-  /// What one transaction takes at most: nobody waits for longer than that for the turn. Values are sealed before.
+  /// What one transaction takes at most: nobody waits for longer than that for the turn. Values are sealed
+  /// before.
   private static let (recordsMax, bytesMax) = (64, 256 << 10)
   /// How many chunks are committed at a time.
   private static let chunksATransaction = 4
@@ -248,8 +255,8 @@ struct Resealing {
     return false
   }
 
-  /// Seals the values of some records anew, and puts them in one transaction: whoever waits for the turn waits for the putting alone. Large
-  /// values go before, in transactions of their own.
+  /// Seals the values of some records anew, and puts them in one transaction: whoever waits for the turn
+  /// waits for the putting alone. Large values go before, in transactions of their own.
   private mutating func resealSome(_ state: inout RotationProgress, _ step: inout RotationStep) throws {
     var group: [(id: ID16, collection: UInt16)] = []
     var ready: [ID16: ResealedRecord] = [:]
@@ -314,7 +321,8 @@ struct Resealing {
     var resealed = ResealedRecord(plan: plan, revision: stored.revision, large: large)
     for entry in try stored.entries() where old.contains(entry.keyReference) {
       guard let index = plan.index(of: entry.number) else {
-        // A retired field's value goes with the record's next version; one that the schema doesn't know can't be opened.
+        // A retired field's value goes with the record's next version; one that the schema doesn't know can't
+        // be opened.
         guard plan.isRetired(entry.number) else { throw Self.unknownField(stored.id) }
         resealed.isAnyOld = true
         continue
@@ -330,7 +338,8 @@ struct Resealing {
         resealed.contents[index] = content
         continue
       }
-      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an old generation at all.
+      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an
+      // old generation at all.
       guard let value = large[ValueReference.value(in: body.extracting(entry.range))],
         value.content.keyReference == new
       else { return ResealedRecord(plan: plan, revision: stored.revision, large: large) }
@@ -341,7 +350,8 @@ struct Resealing {
     return resealed
   }
 
-  /// Writes a record's next version, with its values sealed anew. One that has none under an old generation any more stays as it is.
+  /// Writes a record's next version, with its values sealed anew. One that has none under an old generation
+  /// any more stays as it is.
   ///
   /// - Returns: How many values were sealed anew.
   private func put(
@@ -351,7 +361,8 @@ struct Resealing {
     guard let stored = try tx.read(id, plan) else { return 0 }
     var resealed = ready
     if resealed.revision != stored.revision || resealed.plan !== plan {
-      // It was changed meanwhile. Sealed now, with the turn: one that changes all the time would never be done otherwise.
+      // It was changed meanwhile. Sealed now, with the turn: one that changes all the time would never be
+      // done otherwise.
       resealed = try sealAnew(stored, plan, ready.large, &tx.nonces)
     }
     guard resealed.isAnyOld else { return 0 }

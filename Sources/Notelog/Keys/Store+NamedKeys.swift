@@ -16,10 +16,11 @@ extension Store {
   /// - Parameters:
   ///   - name: Its name.
   ///   - keyClass: When it may be used, for good.
-  ///   - isShreddable: Whether it can be shredded: then its data need a small file in the store's folder that no backup has. Whoever loses
-  ///     that file loses them.
-  /// - Throws: `locked`; `alreadyExists`; `invalidArgument` where the name is empty, has more than 63 bytes or has control characters; `inputOutput` where the class needs this
-  ///   device's secret, and it can't be read or made.
+  ///   - isShreddable: Whether it can be shredded: then its data need a small file in the store's folder that
+  ///     no backup has. Whoever loses that file loses them.
+  /// - Throws: `locked`; `alreadyExists`; `invalidArgument` where the name is empty, has more than 63 bytes
+  ///   or has control characters; `inputOutput` where the class needs this device's secret, and it can't be
+  ///   read or made.
   public func createKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool = false) throws {
     try makeKey(name, keyClass, isShreddable: isShreddable)
   }
@@ -41,14 +42,16 @@ extension Store {
     }
   }
 
-  /// Shreds a key: its effaceable secret is overwritten, and nothing that was ever sealed under it can be opened any more, here or in any copy
-  /// of the store, whatever passwords there are. ``shreddingLimits`` says what it can't do.
+  /// Shreds a key: its effaceable secret is overwritten, and nothing that was ever sealed under it can be
+  /// opened any more, here or in any copy of the store, whatever passwords there are. ``shreddingLimits``
+  /// says what it can't do.
   ///
-  /// Records and their other fields stay; reading a field under the key throws `missingKey`. Once this has begun it can't be undone; where it
-  /// was interrupted, do it again.
+  /// Records and their other fields stay; reading a field under the key throws `missingKey`. Once this has
+  /// begun it can't be undone; where it was interrupted, do it again.
   ///
   /// - Parameter name: The key's name.
-  /// - Throws: `locked`, `missingKey`; `invalidArgument` where the key was not made to be shredded; `full`, `inputOutput`, `readOnly`.
+  /// - Throws: `locked`, `missingKey`; `invalidArgument` where the key was not made to be shredded; `full`,
+  ///   `inputOutput`, `readOnly`.
   public func shredKey(_ name: String) throws {
     let place = "shredding the key \(name)"
     try alone { () throws(NotelogError) in
@@ -82,8 +85,8 @@ extension Store {
     return made
   }
 
-  /// Whether nothing opens what is under a generation, and that is no damage: its named key was shredded, or its effaceable file is not here, as in
-  /// a store that was restored.
+  /// Whether nothing opens what is under a generation, and that is no damage: its named key was shredded, or
+  /// its effaceable file is not here, as in a store that was restored.
   func isShredded(_ reference: KeyReference) -> Bool {
     let keyring = vault.keyring
     guard let row = keyring.dataKey(reference), let key = keyring.namedKey(row.number) else { return false }
@@ -93,12 +96,14 @@ extension Store {
   /// Whether a key of this name was shredded.
   func isShredded(_ name: String) -> Bool { (try? vault.namedKey(name))?.isShredded == true }
 
-  /// The reference of a named key's current generation; nil where it was shredded, there is none, or names are locked.
+  /// The reference of a named key's current generation; nil where it was shredded, there is none, or names
+  /// are locked.
   func keyReference(_ name: String) throws(NotelogError) -> UInt32? {
     do throws(CryptoError) {
       return try vault.currentReference(ofKeyNamed: name).rawValue
     } catch {
-      // A field under a shredded key keeps the reference that it has: reading it says that the key is gone, and the others are served.
+      // A field under a shredded key keeps the reference that it has: reading it says that the key is gone,
+      // and the others are served.
       if [.unknownKeyName, .rootLocked, .shredded].contains(error) { return nil }
       throw opener.refusal(error, "looking up the key \(name)")
     }
@@ -109,11 +114,12 @@ extension Store {
   /// The store's id: random, the same in every copy of it.
   public var id: RecordID { RecordID(storeID) }
 
-  /// A copy of the unlock root, under which all keys of the store lie: `unlock(root:)` takes it in place of a password, without
-  /// a password's work.
+  /// A copy of the unlock root, under which all keys of the store lie: `unlock(root:)` takes it in place of a
+  /// password, without a password's work.
   ///
-  /// It is for an agent that keeps a store unlocked for a while between processes. Whoever has it opens everything, and goes on to after a change of
-  /// passwords: keep it no longer than needed, hand it to nobody, and never write it to a disk.
+  /// It is for an agent that keeps a store unlocked for a while between processes. Whoever has it opens
+  /// everything, and goes on to after a change of passwords: keep it no longer than needed, hand it to
+  /// nobody, and never write it to a disk.
   ///
   /// - Throws: `locked`, `closed`.
   public func unlockRoot() throws -> SecretBytes { try SecretBytes.root(of: vault) }
@@ -121,7 +127,7 @@ extension Store {
   /// Unlocks the keys with the unlock root, and checks that no stored schema was altered.
   ///
   /// - Parameter root: What ``unlockRoot()`` gave, of this store.
-  /// - Throws: `wrongPassword` where it is not this store's root (any more), or the keyring was altered; `tampered` where a schema was
-  ///   altered: then the store stays locked.
+  /// - Throws: `wrongPassword` where it is not this store's root (any more), or the keyring was altered;
+  ///   `tampered` where a schema was altered: then the store stays locked.
   public func unlock(root: SecretBytes) throws { try unlock(.root(root)) }
 }

@@ -13,8 +13,8 @@ extension Store {
   ///   - credential: What unlocks the store from now on.
   ///   - options: Options.
   /// - Returns: The store, unlocked.
-  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it should lie in does not exist, or the
-  ///   path is a file's.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it
+  ///   should lie in does not exist, or the path is a file's.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options()
   ) throws -> Store {
@@ -23,8 +23,8 @@ extension Store {
 
   /// Creates a store with what belongs into it from the start: its collections, for instance.
   ///
-  /// A crash, or an error, leaves a folder in which a store can be created, and no store; but records that the closure has committed before a
-  /// crash are kept, and what there is by then is a store.
+  /// A crash, or an error, leaves a folder in which a store can be created, and no store; but records that
+  /// the closure has committed before a crash are kept, and what there is by then is a store.
   ///
   /// - Parameters:
   ///   - path: The folder's path.
@@ -54,17 +54,19 @@ extension Store {
 
   /// Opens a store, unlocked with a credential, or locked where none is given.
   ///
-  /// A locked store lists, sorts, updates and deletes by its plain fields, compacts, verifies and is backed up.
+  /// A locked store lists, sorts, updates and deletes by its plain fields, compacts, verifies and is backed
+  /// up.
   ///
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil leaves it locked.
   ///   - options: Options.
   /// - Returns: The store.
-  /// - Throws: `notFound`, `invalidArgument` where the path is a file's, `busy`, `wrongPassword`, `tampered`, `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes``
-  ///   doesn't fit what is stored; `damaged` where records are lost and nothing
-  ///   says which, unless the options accept that. Damage that is known record by record keeps no store from being opened:
-  ///   ``Store/damage`` says what it is.
+  /// - Throws: `notFound`, `invalidArgument` where the path is a file's, `busy`, `wrongPassword`, `tampered`,
+  ///   `unsupportedVersion`; `schemaConflict` where one of ``Options/recordTypes`` doesn't fit what is
+  ///   stored; `damaged` where records are lost and nothing says which, unless the options accept that.
+  ///   Damage that is known record by record keeps no store from being opened: ``Store/damage`` says what it
+  ///   is.
   public static func open(
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
   ) throws -> Store {
@@ -74,17 +76,19 @@ extension Store {
     }
   }
 
-  /// Opens a store once more, with the keys that another opening of this process has: no password is asked for, and none worked on.
+  /// Opens a store once more, with the keys that another opening of this process has: no password is asked
+  /// for, and none worked on.
   ///
-  /// For a second opening that only reads, as a snapshot for another part of the app, or a copy that was restored. Each opening locks its own keys:
-  /// who locks one locks the other too, where that is meant.
+  /// For a second opening that only reads, as a snapshot for another part of the app, or a copy that was
+  /// restored. Each opening locks its own keys: who locks one locks the other too, where that is meant.
   ///
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - other: An opening of the store, or of a copy of it, which is unlocked.
   ///   - options: Options; ``Options/isReadOnly`` where the other writes.
   /// - Returns: The store, unlocked.
-  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what `open(at:unlocking:options:)` throws.
+  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what
+  ///   `open(at:unlocking:options:)` throws.
   public static func open(
     at path: String, sharingKeysOf other: Store, options: Options = Options()
   ) throws -> Store {
@@ -188,8 +192,9 @@ extension Store {
     }
   }
 
-  /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`, and so do sealed fields of entries that
-  /// were read before. Their plain fields are in the entries, and stay readable.
+  /// Makes everything durable and closes the store; what is asked of it afterwards throws `closed`, and so do
+  /// sealed fields of entries that were read before. Their plain fields are in the entries, and stay
+  /// readable.
   ///
   /// A store that is not closed is recovered when it is opened next.
   public func close() throws { try finish() }

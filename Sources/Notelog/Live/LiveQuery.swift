@@ -13,8 +13,9 @@ public import Observation
 /// }
 /// ```
 ///
-/// Changes that come faster than they are shown are put together, in no more memory than the query's answer takes twice. Nothing sealed is opened
-/// before a view opens it. It lasts until nobody holds it any more, or the store is closed.
+/// Changes that come faster than they are shown are put together, in no more memory than the query's answer
+/// takes twice. Nothing sealed is opened before a view opens it. It lasts until nobody holds it any more, or
+/// the store is closed.
 @MainActor @Observable
 public final class LiveQuery<R: Record> {
   /// The records found; empty until the query was first asked.

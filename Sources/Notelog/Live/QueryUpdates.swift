@@ -10,12 +10,14 @@ import NotelogBase
 /// }
 /// ```
 ///
-/// The first element comes at once. An observer that takes its time is spared what lay in between: the next element is the newest state, with
-/// one difference from what it saw last, and nothing is kept for it but that. The query is asked again where records of its type were
-/// written, by this process or, where it doesn't hold the store's lock, by others; what didn't change its answer is not told.
+/// The first element comes at once. An observer that takes its time is spared what lay in between: the next
+/// element is the newest state, with one difference from what it saw last, and nothing is kept for it but
+/// that. The query is asked again where records of its type were written, by this process or, where it
+/// doesn't hold the store's lock, by others; what didn't change its answer is not told.
 ///
-/// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the sequence: it goes on with the next change.
-/// It ends when the store is closed. Each iterator observes by itself, from when it was made.
+/// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the
+/// sequence: it goes on with the next change. It ends when the store is closed. Each iterator observes by
+/// itself, from when it was made.
 public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   /// What the query finds at one moment.
   public typealias Element = QueryUpdate<R>

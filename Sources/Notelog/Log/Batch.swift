@@ -1,13 +1,14 @@
-// A transaction in the making: its frames laid out, but for what is known only when its place is. FORMAT.md §6.
+// A transaction in the making: its frames laid out, but for what is known only when its place is. FORMAT.md
+// §6.
 
 import NotelogBase
 import NotelogFormat
 
 /// The frames of one transaction, built in memory of its own.
 ///
-/// Bodies are written straight into their place, so a sealed value is sealed where it will be written from. Nothing of a
-/// batch depends on where in the log it will go but its frame headers, which are completed once that is known. An
-/// emptied batch keeps its memory.
+/// Bodies are written straight into their place, so a sealed value is sealed where it will be written from.
+/// Nothing of a batch depends on where in the log it will go but its frame headers, which are completed once
+/// that is known. An emptied batch keeps its memory.
 struct Batch: ~Copyable {
   private(set) var buffer = Buffer(capacity: 4096)
   private(set) var frames: [PendingFrame] = []
@@ -79,7 +80,8 @@ struct Batch: ~Copyable {
   ///   - collection: Its collection.
   ///   - envelopeByteCount: The envelope's length; 0 for none.
   ///   - bodyByteCount: The body's length.
-  ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's mistake.
+  ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's
+  ///     mistake.
   /// - Throws: What `write` throws; then nothing was added.
   mutating func put<Failure: Error>(
     _ id: ID16, collection: UInt16, envelopeByteCount: Int = 0, bodyByteCount: Int,
@@ -150,7 +152,8 @@ struct Batch: ~Copyable {
       frames.lazy.filter { $0.header.kind.isVersion && $0.header.collection == collection }.map(\.header.id))
   }
 
-  /// Calls `body` with the id and the body of each record of a collection that it writes: as it is in the end.
+  /// Calls `body` with the id and the body of each record of a collection that it writes: as it is in the
+  /// end.
   func forEachRecord<Failure: Error>(
     in collection: UInt16, _ body: (ID16, RawSpan) throws(Failure) -> Void
   ) throws(Failure) {
@@ -199,7 +202,8 @@ struct Batch: ~Copyable {
     frames.append(PendingFrame(header: header, start: start, envelopeByteCount: envelopeByteCount))
   }
 
-  /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at `place`.
+  /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at
+  /// `place`.
   mutating func complete(sequence: UInt64, salt: SegmentSalt, place: Int, floor: LogPosition, time: UInt64) {
     let markStart = buffer.count
     var mark = FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: sequence)

@@ -9,7 +9,8 @@ extension Log {
   /// What a close mark takes; room for one is always promised.
   private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
 
-  /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind it.
+  /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind
+  /// it.
   func makeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, takesReserve: Bool
   ) throws(NotelogError) {
@@ -89,9 +90,10 @@ extension Log {
 
   /// Writes the close mark that the head ends in once more, or its start if nothing follows that.
   ///
-  /// A process that was killed, or a sync that failed, before the store was reopened may have left it in memory only,
-  /// looking as if it were on the medium. A mark written again is covered by the next sync. A start must be durable,
-  /// and the segment's name with it, before anything goes into the segment, or the segment is finished.
+  /// A process that was killed, or a sync that failed, before the store was reopened may have left it in
+  /// memory only, looking as if it were on the medium. A mark written again is covered by the next sync. A
+  /// start must be durable, and the segment's name with it, before anything goes into the segment, or the
+  /// segment is finished.
   private func writeUnsyncedAgain() throws(NotelogError) {
     let head = try state.withLock(waking: .nobody) { state throws(NotelogError) -> (Segment, Range<Int>)? in
       try state.checkWritable(at: storage.path)
@@ -112,8 +114,8 @@ extension Log {
     state.withLock { $0.head?.unsynced = nil }
   }
 
-  /// Makes the start of a head durable that was there to read when the store was opened, if nothing follows it: before that, nothing may
-  /// say that the log reaches up to there.
+  /// Makes the start of a head durable that was there to read when the store was opened, if nothing follows
+  /// it: before that, nothing may say that the log reaches up to there.
   func proveStart(_: borrowing GateHeld) throws(NotelogError) {
     let isStartUnsynced = state.withLock(waking: .nobody) { $0.head?.unsynced?.lowerBound == 0 }
     if isStartUnsynced { try writeUnsyncedAgain() }
@@ -207,7 +209,8 @@ extension Log {
     }
   }
 
-  /// Promises the room for the footer of a segment that is about to be finished, before its successor takes any: **INV-H2**.
+  /// Promises the room for the footer of a segment that is about to be finished, before its successor takes
+  /// any: **INV-H2**.
   private func promiseFooter(of finished: borrowing Finished) throws(NotelogError) {
     let end = finished.entry.byteCount
     guard end > finished.allocatedEnd else { return }
@@ -277,11 +280,12 @@ extension Log {
   private static let leastZerosByteCount = 4 << 10
   private static let mostZerosByteCount = 256 << 10
 
-  /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written before, and not
-  /// only promised: a file system notes of each promised block that it holds something now, and a sync waits for that too.
+  /// Sees to it that a durable commit of so many bytes, and those that follow it, go where bytes were written
+  /// before, and not only promised: a file system notes of each promised block that it holds something now,
+  /// and a sync waits for that too.
   ///
-  /// While the gate is held, nobody else has a place behind the head's end. What promised space holds is zeros:
-  /// whether these are written, and survive, makes no difference to what is read.
+  /// While the gate is held, nobody else has a place behind the head's end. What promised space holds is
+  /// zeros: whether these are written, and survive, makes no difference to what is read.
   func writeZeros(_: borrowing GateHeld, aheadOf byteCount: Int) {
     let place = state.withLock(waking: .nobody) { state -> (file: any StorageFile, range: Range<Int>)? in
       guard let end = state.head?.end, let allocatedEnd = state.head?.allocatedEnd,

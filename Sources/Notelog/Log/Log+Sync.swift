@@ -13,8 +13,8 @@ extension Log {
 
   /// Returns when the transaction is durable. One of those who wait syncs for all.
   ///
-  /// Those whom a sync under way covers wait for its end, the others for the end of the next: so a sync wakes those it
-  /// was for, and one more, who starts the next.
+  /// Those whom a sync under way covers wait for its end, the others for the end of the next: so a sync wakes
+  /// those it was for, and one more, who starts the next.
   func awaitDurable(_ sequence: UInt64) throws(NotelogError) {
     while true {
       let role = try state.withLock(
@@ -43,8 +43,8 @@ extension Log {
     }
   }
 
-  /// Syncs segments, oldest first: a later one must not be on the medium while an earlier one is not. Those before the head are only read
-  /// from then on.
+  /// Syncs segments, oldest first: a later one must not be on the medium while an earlier one is not. Those
+  /// before the head are only read from then on.
   private func sync(_ older: [Segment], _ head: Segment?) throws(NotelogError) {
     do {
       try timing { () throws(StorageError) in

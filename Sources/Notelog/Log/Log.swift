@@ -12,9 +12,9 @@ struct GateHeld: ~Copyable {
 
 /// Where the next transactions are written.
 ///
-/// Writers take *turns*: who has the turn decides which records change next. Who holds the *gate* may reserve space, which
-/// compaction does too, also while a writer keeps the turn and waits for it. Frames are completed and written outside
-/// both, side by side; they become visible in the order of their reservations.
+/// Writers take *turns*: who has the turn decides which records change next. Who holds the *gate* may reserve
+/// space, which compaction does too, also while a writer keeps the turn and waits for it. Frames are
+/// completed and written outside both, side by side; they become visible in the order of their reservations.
 final class Log: Sendable {
   let storage: any Storage
   let catalog: Catalog
@@ -100,10 +100,11 @@ final class Log: Sendable {
     }
   }
 
-  /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is looked at again when
-  /// it is the batch's turn.
+  /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is
+  /// looked at again when it is the batch's turn.
   ///
-  /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and records stay in theirs.
+  /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and
+  ///   records stay in theirs.
   func previousVersions(of batch: inout Batch) throws(NotelogError) -> [Catalog.PreviousVersion] {
     var previousVersions = batch.takePreviousVersions()
     for frame in batch.frames {
@@ -143,8 +144,8 @@ final class Log: Sendable {
     throw error
   }
 
-  /// Whether nobody has begun to write in other collections than a batch does since a transaction: what was looked up then may be
-  /// another version by now, but not another collection's. Whoever asks has the turn.
+  /// Whether nobody has begun to write in other collections than a batch does since a transaction: what was
+  /// looked up then may be another version by now, but not another collection's. Whoever asks has the turn.
   func isUncontested(_ batch: borrowing Batch, since seen: UInt64) -> Bool {
     let collection = batch.collection
     return !options.keepsCollections || !batch.hasVersions
@@ -203,8 +204,8 @@ final class Log: Sendable {
     }
   }
 
-  /// Takes in the frames of a transaction that begins at an offset of a segment: into the index, the chunks, the head's footer, the
-  /// live set. Where that fails, none of it is visible.
+  /// Takes in the frames of a transaction that begins at an offset of a segment: into the index, the chunks,
+  /// the head's footer, the live set. Where that fails, none of it is visible.
   func apply(
     _ frames: [PendingFrame], _ bytes: RawSpan, in segment: Segment, at offset: Int, sequence: UInt64,
     after previousVersions: inout [Catalog.PreviousVersion], _ state: inout LogState
@@ -227,8 +228,8 @@ final class Log: Sendable {
     }
   }
 
-  /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved meanwhile; for a writer
-  /// that has the turn, nothing but what compaction publishes.
+  /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved
+  /// meanwhile; for a writer that has the turn, nothing but what compaction publishes.
   func waitUntilQuiet() throws(NotelogError) {
     try state.withLock(when: { $0.isQuiet }) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
@@ -293,7 +294,8 @@ struct LogState: ~Copyable, Sendable {
   var isClosed = false
   /// Whether the store's lock was given back: somebody else may be writing.
   var isLent = false
-  /// The one collection that the newest transactions write, if it is one, and the first of those transactions.
+  /// The one collection that the newest transactions write, if it is one, and the first of those
+  /// transactions.
   private(set) var latest: (collection: UInt16?, since: UInt64) = (nil, 0)
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
@@ -302,7 +304,8 @@ struct LogState: ~Copyable, Sendable {
     return highestNumber
   }
 
-  /// Notes in which collections the transaction writes that gets the next number: in one, or nobody knows in which.
+  /// Notes in which collections the transaction writes that gets the next number: in one, or nobody knows in
+  /// which.
   mutating func noteWriting(in collection: UInt16?) {
     if collection == nil || collection != latest.collection { latest = (collection, nextSequence) }
   }
@@ -355,12 +358,13 @@ struct Head: ~Copyable, Sendable {
   /// The bytes that the footer will take, reservations that are not filled yet included.
   var footerByteCount: Int
   var footer: FooterBuilder
-  /// Whether footer and length are what the frames say: not in a head that was opened, until `Log.readFooter`.
+  /// Whether footer and length are what the frames say: not in a head that was opened, until
+  /// `Log.readFooter`.
   var isFooterKnown: Bool
   /// Whether anything was written to it, or promised for it, since it was opened.
   var isTouched: Bool
-  /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or its start
-  /// where nothing follows that. It is written again before anything follows it.
+  /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or
+  /// its start where nothing follows that. It is written again before anything follows it.
   var unsynced: Range<Int>?
 
   /// Gives its footer away and takes another.

@@ -13,7 +13,8 @@ struct Reserve {
 
   /// What is set aside.
   struct Need: Sendable {
-    /// What compaction takes before it frees anything, with the closing, the recovery and the segments it may have to begin.
+    /// What compaction takes before it frees anything, with the closing, the recovery and the segments it may
+    /// have to begin.
     let compactionByteCount: Int
     /// What deletions may take before that.
     let deletionByteCount: Int
@@ -22,10 +23,10 @@ struct Reserve {
 
     /// What a store needs whose longest segment has so many bytes.
     ///
-    /// Compaction copies what lives in one segment, at most all of it. The footer of a segment that was closed and is gone on in
-    /// has no room any longer: it takes at most half of a segment, as no footer is longer than the frames it lists. Of segments
-    /// that hold nothing but a live set there may be one from a recovery and one that the log goes on in, and as many again
-    /// where that was interrupted.
+    /// Compaction copies what lives in one segment, at most all of it. The footer of a segment that was
+    /// closed and is gone on in has no room any longer: it takes at most half of a segment, as no footer is
+    /// longer than the frames it lists. Of segments that hold nothing but a live set there may be one from a
+    /// recovery and one that the log goes on in, and as many again where that was interrupted.
     init(longest: Int, segmentCount: Int, deletionByteCount: Int) {
       let start = Layout.firstFrameOffset + (segmentCount + 64) / 64 * 64 * Layout.liveEntryByteCount + 1024
       compactionByteCount = longest + longest / 2 + 4 * start + Self.fileSystemByteCount
@@ -36,7 +37,8 @@ struct Reserve {
     private static let fileSystemByteCount = 16 << 10
   }
 
-  /// Sets the space aside, or what compaction needs where there is no room for all. What is too much is given back.
+  /// Sets the space aside, or what compaction needs where there is no room for all. What is too much is given
+  /// back.
   ///
   /// - Throws: What stood in the way: then it is not there in full.
   func fill(_ need: Need) throws(StorageError) {

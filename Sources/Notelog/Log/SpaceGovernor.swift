@@ -14,8 +14,8 @@ final class SpaceGovernor: Sendable {
   let headByteCount: Atomic<Int>
   /// By how much whoever has the turn to write may make the files longer.
   private let promised = Atomic<Int>(0)
-  /// The length of the longest segment that the reserve is enough for: 0 where it is not there in full, -1 where nobody has looked since the
-  /// store was opened.
+  /// The length of the longest segment that the reserve is enough for: 0 where it is not there in full, -1
+  /// where nobody has looked since the store was opened.
   private let reservedFor = Atomic<Int>(-1)
   /// Whether there was no room to set more aside, for longer segments, when that was last tried.
   private let isRefused = Flag(false)
@@ -55,14 +55,16 @@ final class SpaceGovernor: Sendable {
 
   // MARK: What is set aside
 
-  /// Whether the reserve is there in full, also for a segment as long as a transaction of so many bytes may make it: **INV-H1**.
+  /// Whether the reserve is there in full, also for a segment as long as a transaction of so many bytes may
+  /// make it: **INV-H1**.
   func isReserved(for byteCount: Int) -> Bool {
     let reserved = reservedFor.load(ordering: .relaxed)
     // A disk that has no room for longer segments goes on with such as there are.
     return reserved > 0 && reserved >= (isRefused.isSet ? byteCount : max(nextSegment, byteCount))
   }
 
-  /// Whether the reserve is known not to be there in full. What is left is then taken by the byte, and nothing is added.
+  /// Whether the reserve is known not to be there in full. What is left is then taken by the byte, and
+  /// nothing is added.
   var isSparing: Bool { reservedFor.load(ordering: .relaxed) == 0 }
 
   /// Whether the disk is not full, or no longer.
@@ -71,8 +73,8 @@ final class SpaceGovernor: Sendable {
   /// Whether nobody has looked after the reserve since the store was opened.
   var isUnknown: Bool { reservedFor.load(ordering: .relaxed) < 0 }
 
-  /// Fills the reserve for segments of so many bytes, and as long as the next one should be; where there is no room for that, of so many bytes,
-  /// and as there are.
+  /// Fills the reserve for segments of so many bytes, and as long as the next one should be; where there is
+  /// no room for that, of so many bytes, and as there are.
   ///
   /// - Returns: Why it is not there in full.
   @discardableResult
@@ -84,12 +86,14 @@ final class SpaceGovernor: Sendable {
     return isFilled ? nil : setAside(for: byteCount)
   }
 
-  /// Fills the reserve for a segment that is about to be made, and such as there are. What it has too much is given back.
+  /// Fills the reserve for a segment that is about to be made, and such as there are. What it has too much is
+  /// given back.
   private func setAside(for byteCount: Int) -> NotelogError? {
     reserving.withLock { _ in
       let longest = max(byteCount, longestSegment)
       do throws(StorageError) { try Reserve(storage).fill(need(longest)) } catch {
-        // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as is known.
+        // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as
+        // is known.
         guard !error.isNoSpace else {
           reservedFor.store(0, ordering: .relaxed)
           return NotelogError(error)
@@ -116,7 +120,8 @@ final class SpaceGovernor: Sendable {
     }
   }
 
-  /// Runs what takes room for a moment and then no more than before. On a full disk the share of the deletions has room for it.
+  /// Runs what takes room for a moment and then no more than before. On a full disk the share of the
+  /// deletions has room for it.
   func lendingReserve(_ body: () throws(NotelogError) -> Void) throws(NotelogError) {
     do { try body() } catch {
       guard error.code == .full, release(forDeletions: true) else { throw error }
@@ -137,9 +142,9 @@ final class SpaceGovernor: Sendable {
   /// Whether compaction goes segment by segment.
   var isTight: Bool { tightness.isSet }
 
-  /// Frees more after something found no room: the reserve, and where that is not enough what can be made anew. Then compaction goes segment by
-  /// segment, those with the least to copy first: each leaves more room for the next. The caller has loaded all of the index: nothing is read
-  /// from the checkpoint any longer.
+  /// Frees more after something found no room: the reserve, and where that is not enough what can be made
+  /// anew. Then compaction goes segment by segment, those with the least to copy first: each leaves more room
+  /// for the next. The caller has loaded all of the index: nothing is read from the checkpoint any longer.
   ///
   /// - Throws: The error, where nothing is left to free, or it says something else.
   func free(after error: NotelogError) throws(NotelogError) {
@@ -158,8 +163,8 @@ final class SpaceGovernor: Sendable {
 
   // MARK: The space contract
 
-  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it is where
-  /// that is asked for.
+  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it
+  /// is where that is asked for.
   func contract(longest: Int = 0) -> SpaceContract {
     let segments = catalog.segments
     return SpaceContract(
@@ -169,7 +174,8 @@ final class SpaceGovernor: Sendable {
 
   /// Lets others know by how much the files are about to grow, until they have.
   ///
-  /// What dies while they grow lowers the space contract's limit. Either the deleter sees our promise, or we see the lower limit.
+  /// What dies while they grow lowers the space contract's limit. Either the deleter sees our promise, or we
+  /// see the lower limit.
   func promise(_ byteCount: Int) {
     promised.store(byteCount, ordering: .releasing)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -201,8 +207,8 @@ enum SegmentSize {
 
 /// The space contract, and where a store stands.
 ///
-/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room while it is
-/// written, so writers wait when that room is all that is left.
+/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room
+/// while it is written, so writers wait when that room is all that is left.
 struct SpaceContract: Sendable {
   /// The bytes of the finished segments and of the head, with what was preallocated for it.
   let byteCount: Int
@@ -216,7 +222,8 @@ struct SpaceContract: Sendable {
   var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
   /// Whether compaction should begin.
   var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
-  /// The room that writers may take before they have to wait; what is set aside for compaction's output is not theirs.
+  /// The room that writers may take before they have to wait; what is set aside for compaction's output is
+  /// not theirs.
   var room: Int { bound - byteCount - outputByteCount }
 
   private var outputByteCount: Int {

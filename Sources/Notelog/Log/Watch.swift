@@ -13,12 +13,13 @@ struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
 
 /// Who is told of each transaction once it is visible, before any later one is.
 final class Watch: Sendable {
-  /// Takes the sequence numbers of transactions and what they changed: of one, or of several where nobody can tell any longer what they
-  /// changed, and then nothing. Each number is higher than those before. It must return soon, and not use the journal.
+  /// Takes the sequence numbers of transactions and what they changed: of one, or of several where nobody can
+  /// tell any longer what they changed, and then nothing. Each number is higher than those before. It must
+  /// return soon, and not use the journal.
   typealias Watcher = @Sendable (ClosedRange<UInt64>, [ChangedRecord]?) -> Void
 
-  /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in another each time, for
-  /// ever more of them to go through.
+  /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in
+  /// another each time, for ever more of them to go through.
   private final class Told: Sendable {
     let watcher: Watcher
     init(_ watcher: @escaping Watcher) { self.watcher = watcher }

@@ -15,25 +15,30 @@ public struct BackupSummary: Sendable {
   public let healedSegments: Int
   /// How many bytes were copied.
   public let copiedByteCount: Int
-  /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup held.
+  /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup
+  /// held.
   public let findings: [Finding]
-  /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable files are left out.
+  /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable
+  /// files are left out.
   public let keysWithoutTheirFile: Int
 }
 
 extension Store {
   /// Brings a backup of this store up to date, while it is in use.
   ///
-  /// The backup holds everything that was committed when this was called, and whatever was committed until it began to
-  /// copy. See `backup(of:to:unlocking:checkingAll:progress:)`; an unlocked store vouches for its keyring.
+  /// The backup holds everything that was committed when this was called, and whatever was committed until it
+  /// began to copy. See `backup(of:to:unlocking:checkingAll:progress:)`; an unlocked store vouches for its
+  /// keyring.
   ///
   /// - Parameters:
   ///   - path: The backup's folder: missing, empty, or with an earlier backup of this store.
   ///   - checksAll: Whether segments that the backup has already are read and verified too.
-  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to
+  ///     go on.
   /// - Returns: What was done.
-  /// - Throws: `alreadyExists` where there is a backup of another store, `invalidArgument` where the folder lies inside the store's
-  ///   or around it; `full`, `inputOutput`, `poisoned`, `closed`, `cancelled`; the backup is then the one before.
+  /// - Throws: `alreadyExists` where there is a backup of another store, `invalidArgument` where the folder
+  ///   lies inside the store's or around it; `full`, `inputOutput`, `poisoned`, `closed`, `cancelled`; the
+  ///   backup is then the one before.
   @discardableResult
   public func backup(
     to path: String, checkingAll checksAll: Bool = false,
@@ -52,27 +57,31 @@ extension Store {
 
   /// Brings a backup of a store up to date, whoever uses the store meanwhile, this process or another.
   ///
-  /// Only segments that the backup lacks are copied; each copy is read back and verified before the backup becomes the
-  /// new one, in one step. Interrupted, it is still the one before. No key is needed.
+  /// Only segments that the backup lacks are copied; each copy is read back and verified before the backup
+  /// becomes the new one, in one step. Interrupted, it is still the one before. No key is needed.
   ///
-  /// The keyring comes along. One that is another than the backup's takes its place only where a credential opens it: without one, whether
-  /// it is the store's or was forged nobody knows, and it goes beside those that are there. Restoring then needs a credential.
+  /// The keyring comes along. One that is another than the backup's takes its place only where a credential
+  /// opens it: without one, whether it is the store's or was forged nobody knows, and it goes beside those
+  /// that are there. Restoring then needs a credential.
   ///
-  /// What does not check in the store is a finding, and never takes the place of what the backup holds: a copy from before stays where
-  /// the store's file is missing or damaged, and all of the last backup of a sound store stays until there is another one. Segments that
-  /// are in the backup already are not read in the store, and in the backup only at their beginnings and ends, unless all are to be
-  /// checked; those that don't check are copied again.
+  /// What does not check in the store is a finding, and never takes the place of what the backup holds: a
+  /// copy from before stays where the store's file is missing or damaged, and all of the last backup of a
+  /// sound store stays until there is another one. Segments that are in the backup already are not read in
+  /// the store, and in the backup only at their beginnings and ends, unless all are to be checked; those that
+  /// don't check are copied again.
   ///
   /// - Parameters:
   ///   - path: The store's folder.
   ///   - backupPath: The backup's folder: missing, empty, or with an earlier backup of this store.
   ///   - credential: What unlocks the store, so that its keyring is checked; nil checks nothing.
   ///   - checksAll: Whether segments that the backup has already are read and verified too.
-  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to
+  ///     go on.
   /// - Returns: What was done.
-  /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one, `invalidArgument` where one
-  ///   folder lies inside the other, `busy` where another backup is being made there; `wrongPassword`, `tampered` where the credential opens
-  ///   no keyring of the store; `full`, `inputOutput`, `cancelled`. The backup is then the one before.
+  /// - Throws: `notFound` where there is no store, `alreadyExists` where there is a backup of another one,
+  ///   `invalidArgument` where one folder lies inside the other, `busy` where another backup is being made
+  ///   there; `wrongPassword`, `tampered` where the credential opens no keyring of the store; `full`,
+  ///   `inputOutput`, `cancelled`. The backup is then the one before.
   @discardableResult
   public static func backup(
     of path: String, to backupPath: String, unlocking credential: Credential? = nil,
@@ -143,9 +152,9 @@ extension Store {
 
   // MARK: - The keyring
 
-  /// Brings the keyring along, and the schemas' second copy. Where there is none yet, its two files are copied; another one than is there takes
-  /// their place where somebody with the root vouches for it, and otherwise goes beside. Where neither file can be read, or the schemas can't,
-  /// the backup keeps its own.
+  /// Brings the keyring along, and the schemas' second copy. Where there is none yet, its two files are
+  /// copied; another one than is there takes their place where somebody with the root vouches for it, and
+  /// otherwise goes beside. Where neither file can be read, or the schemas can't, the backup keeps its own.
   private static func backUpKeyring(
     _ source: any Storage, to target: any Storage, of id: ID16, _ vouches: (Keyring) -> Bool
   ) throws(NotelogError) -> [Finding] {
@@ -183,7 +192,8 @@ extension Store {
       + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map { Finding(further: $0.name) }
   }
 
-  /// What of a backup's keyrings is to be restored: the newest that a credential opens; nil where there is none but the two files.
+  /// What of a backup's keyrings is to be restored: the newest that a credential opens; nil where there is
+  /// none but the two files.
   static func keyringToRestore(
     _ backup: any Storage, unlocking credential: Credential?
   ) throws(NotelogError) -> Keyring? {
@@ -200,8 +210,9 @@ extension Store {
     return nil
   }
 
-  /// Copies a backup's keyring: the one that was chosen or, of the two files, of which one that can't be read is made of the other, both; and the
-  /// schemas' second copy. Where neither keyring can be read, both are copied as they are.
+  /// Copies a backup's keyring: the one that was chosen or, of the two files, of which one that can't be read
+  /// is made of the other, both; and the schemas' second copy. Where neither keyring can be read, both are
+  /// copied as they are.
   static func restoreKeyring(
     _ backup: any Storage, to target: any Storage, choosing chosen: Keyring? = nil
   ) throws(NotelogError) -> [Finding] {
@@ -247,7 +258,8 @@ extension Finding {
     self.init(message, .keyring, isDamage: false)
   }
 
-  /// That a keyring lies beside another, and nobody knows which is the store's. To somebody with a key it is damage if it says that it is the newer.
+  /// That a keyring lies beside another, and nobody knows which is the store's. To somebody with a key it is
+  /// damage if it says that it is the newer.
   init(further name: String, isDamage: Bool = false) {
     let message =
       isDamage
@@ -262,21 +274,24 @@ extension Finding {
 extension Store {
   /// Makes a store of a backup, in a new folder.
   ///
-  /// Every byte of the new store is verified. No key is needed, unless the backup holds several keyrings: then the newest is taken that the
-  /// credential opens. The store has the passwords that its keyring has. Of a damaged backup everything is
-  /// restored that is there, as it is; verifying and opening the new store then find the damage, and `salvage` what is sound.
+  /// Every byte of the new store is verified. No key is needed, unless the backup holds several keyrings:
+  /// then the newest is taken that the credential opens. The store has the passwords that its keyring has. Of
+  /// a damaged backup everything is restored that is there, as it is; verifying and opening the new store
+  /// then find the damage, and `salvage` what is sound.
   ///
   /// - Parameters:
   ///   - backupPath: The backup's folder.
   ///   - path: The folder of the new store, which is missing or empty.
   ///   - credential: What unlocks the store; nil where its keyring is beyond doubt.
-  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
-  /// - Returns: What does not check in the new store or in the backup; and, as what is no damage, which keys can't be opened without their
-  ///   effaceable files, which no backup has. Empty where store and backup were sound and there are no such keys.
-  /// - Throws: `locked` where there are several keyrings, and no credential; `wrongPassword`, `tampered` where it opens none of them;
-  ///   `notFound` where there is no backup, `alreadyExists` where the folder is not empty, `invalidArgument` where one folder
-  ///   lies inside the other, `damaged` where neither copy of the backup's manifest checks; `full`, `inputOutput`, `cancelled`. The
-  ///   folder is then left empty.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to
+  ///     go on.
+  /// - Returns: What does not check in the new store or in the backup; and, as what is no damage, which keys
+  ///   can't be opened without their effaceable files, which no backup has. Empty where store and backup were
+  ///   sound and there are no such keys.
+  /// - Throws: `locked` where there are several keyrings, and no credential; `wrongPassword`, `tampered`
+  ///   where it opens none of them; `notFound` where there is no backup, `alreadyExists` where the folder is
+  ///   not empty, `invalidArgument` where one folder lies inside the other, `damaged` where neither copy of
+  ///   the backup's manifest checks; `full`, `inputOutput`, `cancelled`. The folder is then left empty.
   @discardableResult
   public static func restore(
     from backupPath: String, to path: String, unlocking credential: Credential? = nil,

@@ -6,7 +6,8 @@ extension Store {
   /// What `compact()` would do now, about. Nothing is written; a store that was opened for reading will do.
   public var compactionForecast: CompactionForecast {
     var forecast = journal.compactionForecast
-    // The segment that is being written to is finished first, if something in it is dead; another one is begun.
+    // The segment that is being written to is finished first, if something in it is dead; another one is
+    // begun.
     if let head = journal.statistics.segments.first(where: \.isHead) {
       let freed = head.byteCount - head.liveByteCount - 2 * Self.segmentOverheadByteCount
       if freed > 0 {
@@ -25,12 +26,13 @@ extension Store {
 
   /// Copies what is live out of segments that are partly dead, bytes as they are, and removes those.
   ///
-  /// Works on a locked store, and beside readers and writers. A crash at any moment leaves the old segments or the new
-  /// ones. A segment that is damaged is left as it is, and stays reported.
+  /// Works on a locked store, and beside readers and writers. A crash at any moment leaves the old segments
+  /// or the new ones. A segment that is damaged is left as it is, and stays reported.
   ///
   /// - Parameters:
   ///   - budget: What it may spend.
-  ///   - progress: Told, from time to time, how many bytes of about how many are copied; its answer says whether to go on.
+  ///   - progress: Told, from time to time, how many bytes of about how many are copied; its answer says
+  ///     whether to go on.
   /// - Returns: What was done.
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
@@ -41,10 +43,12 @@ extension Store {
     try journal.compact(budget) { progress($0.copiedByteCount, $0.plannedByteCount) }
   }
 
-  /// Leaves nothing dead behind: every segment with anything in it that was overwritten or deleted is replaced, however little that is. After a
-  /// rotation, what was sealed under the old generation is then in no file of the store any more. What crashes tore off (`torn/`) stays.
+  /// Leaves nothing dead behind: every segment with anything in it that was overwritten or deleted is
+  /// replaced, however little that is. After a rotation, what was sealed under the old generation is then in
+  /// no file of the store any more. What crashes tore off (`torn/`) stays.
   ///
-  /// - Parameter progress: Told, from time to time, how many bytes of about how many are copied; its answer says whether to go on.
+  /// - Parameter progress: Told, from time to time, how many bytes of about how many are copied; its answer
+  ///   says whether to go on.
   /// - Returns: What was done.
   /// - Throws: `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
@@ -70,9 +74,10 @@ extension Store {
 
   /// Reads what the store holds, as much as the budget allows, and checks it, beside readers and writers.
   ///
-  /// For an app that keeps data for years: called now and then, it finds damage while there still is a backup that has what
-  /// was damaged. A segment at least is read in each call, so that a round comes to its end. The segment that is being written to
-  /// is left out until it is finished; `verify(at:unlocking:threadCount:progress:)` reads that too, and sealed values.
+  /// For an app that keeps data for years: called now and then, it finds damage while there still is a backup
+  /// that has what was damaged. A segment at least is read in each call, so that a round comes to its end.
+  /// The segment that is being written to is left out until it is finished;
+  /// `verify(at:unlocking:threadCount:progress:)` reads that too, and sealed values.
   ///
   /// - Parameters:
   ///   - position: What the call before returned as `next`; nil begins a new round.

@@ -8,21 +8,26 @@ import NotelogStorage
 extension Store {
   /// Copies everything that can be read of a store, or of a folder with files of one, into a new store.
   ///
-  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along, with the files of keys that can be shredded. Where there are several
-  /// keyrings the newest is taken that the credential opens, without one that under the store's own names, and the others lie beside it. The files may be damaged,
-  /// incomplete, without headers, there twice or under other names. Each record is saved in its newest version; what was
-  /// deleted stays deleted. What is salvaged is only read.
+  /// No key is needed: sealed bytes are copied as they are, and the keyring comes along, with the files of
+  /// keys that can be shredded. Where there are several keyrings the newest is taken that the credential
+  /// opens, without one that under the store's own names, and the others lie beside it. The files may be
+  /// damaged, incomplete, without headers, there twice or under other names. Each record is saved in its
+  /// newest version; what was deleted stays deleted. What is salvaged is only read.
   ///
   /// - Parameters:
   ///   - path: The folder with the files.
   ///   - newPath: The folder of the new store, which is missing or empty.
-  ///   - credential: What unlocks the store, to tell its keyring from others; one that opens none is passed over.
-  ///   - storeID: The store to salvage, where the files are of several; otherwise the keyring's, or the one that most bytes are of.
+  ///   - credential: What unlocks the store, to tell its keyring from others; one that opens none is passed
+  ///     over.
+  ///   - storeID: The store to salvage, where the files are of several; otherwise the keyring's, or the one
+  ///     that most bytes are of.
   ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
-  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to go on.
+  ///   - progress: Told, from time to time, how many bytes of how many are done; its answer says whether to
+  ///     go on.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not empty; `invalidArgument` where one folder
-  ///   lies inside the other; `busy`, `full`, `inputOutput`; `cancelled`. The new folder is then left empty.
+  /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not
+  ///   empty; `invalidArgument` where one folder lies inside the other; `busy`, `full`, `inputOutput`;
+  ///   `cancelled`. The new folder is then left empty.
   public static func salvage(
     from path: String, to newPath: String, unlocking credential: Credential? = nil, storeID: RecordID? = nil,
     keepsOlderVersions: Bool = false,
@@ -91,7 +96,8 @@ extension Store {
     }
   }
 
-  /// Brings schemas along that the frames lack, from the pile's second copy, and gives the new store a second copy.
+  /// Brings schemas along that the frames lack, from the pile's second copy, and gives the new store a second
+  /// copy.
   private static func salvageSchemas(
     from source: any Storage, to target: any Storage, _ summary: SalvageSummary
   ) throws(NotelogError) -> SchemaCopies {
@@ -122,7 +128,8 @@ extension Store {
     return try body(journal)
   }
 
-  /// Brings the keyring along, unless all there is of it is another store's. A file that does not check may be this store's.
+  /// Brings the keyring along, unless all there is of it is another store's. A file that does not check may
+  /// be this store's.
   private static func salvageKeyring(
     _ found: TwinFile<Keyring>, ofAny any: TwinFile<Keyring>, to target: any Storage
   ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
@@ -138,8 +145,8 @@ extension Store {
 }
 
 extension SalvageSummary {
-  /// Takes in what became of the schemas, which are records too: those that were lost in the log came along from their second copy, or weigh
-  /// more than other losses.
+  /// Takes in what became of the schemas, which are records too: those that were lost in the log came along
+  /// from their second copy, or weigh more than other losses.
   fileprivate mutating func take(_ schemas: SchemaCopies) {
     recordCount -= schemas.countInLog
     let listedCount = losses.count

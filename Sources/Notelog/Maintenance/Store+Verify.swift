@@ -8,7 +8,8 @@ import NotelogStorage
 extension Store {
   /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too.
   ///
-  /// A folder with a backup in it is verified as the store that it would be restored to, and so are the files that only a backup has.
+  /// A folder with a backup in it is verified as the store that it would be restored to, and so are the files
+  /// that only a backup has.
   ///
   /// - Parameters:
   ///   - path: The folder's path.
@@ -16,8 +17,8 @@ extension Store {
   ///   - threadCount: How many threads share the work.
   ///   - progress: Told, from time to time, how much of how much is done; its answer says whether to go on.
   /// - Returns: What was found. A damaged store is a finding, not an error.
-  /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`; `busy` where others change the store
-  ///   faster than it can be read.
+  /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`; `busy` where
+  ///   others change the store faster than it can be read.
   public static func verify(
     at path: String, unlocking credential: Credential? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -79,8 +80,9 @@ extension Store {
 
   /// Opens a store that is to be verified.
   ///
-  /// - Returns: The store. Where the credential is refused and one of the keyring's files is not as it should be, it is locked, and the
-  ///   refusal comes with it: what is wrong with the file is to be told, and all that needs no key.
+  /// - Returns: The store. Where the credential is refused and one of the keyring's files is not as it should
+  ///   be, it is locked, and the refusal comes with it: what is wrong with the file is to be told, and all
+  ///   that needs no key.
   private static func openToVerify(
     _ storage: any Storage, _ credential: Credential?, _ options: Options
   ) throws(NotelogError) -> (Store, NotelogError?) {
@@ -95,7 +97,8 @@ extension Store {
 }
 
 extension Store {
-  /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the store was opened.
+  /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the
+  /// store was opened.
   func noteBesideLog(_ note: (_ message: String, Finding.Part, _ isDamage: Bool) -> Void) {
     // A backup has no mark.
     if !(storage is BackupView), let message = Creation.finding(in: storage) {
@@ -211,7 +214,8 @@ extension Store {
 struct RecordVerifier: ~Copyable {
   /// Findings about records, and how much was looked into.
   struct Found: Sendable {
-    /// What is wrong with records, by the versions of them: what threads found is told in the order in which it was written.
+    /// What is wrong with records, by the versions of them: what threads found is told in the order in which
+    /// it was written.
     var errors: [(revision: UInt64, finding: Finding)] = []
     var recordCount = 0
     var openedCount = 0
@@ -239,7 +243,8 @@ struct RecordVerifier: ~Copyable {
     self.store = store
   }
 
-  /// Checks a record's directory, each of its fields that the schema knows, and that its envelope says what its body does.
+  /// Checks a record's directory, each of its fields that the schema knows, and that its envelope says what
+  /// its body does.
   mutating func check(_ record: StoredRecord, _ envelope: RawSpan, _ bytes: RawSpan) {
     if lastPlan?.number != record.collection { lastPlan = plans[record.collection] }
     // Taken and put back, it is not counted: several threads would count the same object.

@@ -29,7 +29,8 @@ public struct StoreInfo: Sendable {
     public let kind: String
     /// For a password, the exponent of scrypt's *N*.
     public let work: Int?
-    /// The names of the keys that it opens, or their generations' numbers while names are locked; nil for one that unlocks the store.
+    /// The names of the keys that it opens, or their generations' numbers while names are locked; nil for one
+    /// that unlocks the store.
     public let grant: [String]?
   }
 
@@ -57,7 +58,8 @@ public struct StoreInfo: Sendable {
     case locked
     /// It stayed on the device that it was made on.
     case elsewhere
-    /// The file is missing that it can't be opened without: this is a copy of the store, or somebody removed it.
+    /// The file is missing that it can't be opened without: this is a copy of the store, or somebody removed
+    /// it.
     case missingFile
     /// It was shredded.
     case shredded
@@ -75,10 +77,11 @@ public struct StoreInfo: Sendable {
   public let byteCount: Int
   /// The bytes of what is live.
   public let liveByteCount: Int
-  /// The bytes that all of the store's files take for what was written: segments up to the log's end, index, keyring and schemas.
+  /// The bytes that all of the store's files take for what was written: segments up to the log's end, index,
+  /// keyring and schemas.
   public let usedByteCount: Int
-  /// The bytes that are set aside beside them: for compaction on a full disk, and for what is written next. Files of a backup or of what a crash
-  /// tore off are in neither.
+  /// The bytes that are set aside beside them: for compaction on a full disk, and for what is written next.
+  /// Files of a backup or of what a crash tore off are in neither.
   public let reservedByteCount: Int
   /// The bytes that compaction can give back, about.
   public let deadByteCount: Int
@@ -90,7 +93,8 @@ public struct StoreInfo: Sendable {
   public let snapshotCount: Int
   /// How many changes opening the store would have to go through: those since the last checkpoint.
   public let changesSinceCheckpoint: Int
-  /// The bytes written for each byte that transactions brought, since the store was opened; nil before there was one.
+  /// The bytes written for each byte that transactions brought, since the store was opened; nil before there
+  /// was one.
   public let bytesWrittenPerByteStored: Double?
   /// The revision that the next transaction will have.
   public let nextRevision: UInt64
@@ -104,7 +108,8 @@ public struct StoreInfo: Sendable {
   public let keyring: String
   /// What the two places of the schemas were like when the store was opened; `sound` where nothing was wrong.
   public let schemas: String
-  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`, also where only the keyring or the schemas were.
+  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`, also where only the keyring or
+  /// the schemas were.
   public let condition: StoreCondition
   /// Whether the store had been closed in order.
   public let wasClosed: Bool
@@ -114,14 +119,16 @@ public struct StoreInfo: Sendable {
   public let formatVersion: Int
   /// Where the durable floor is: what lies before this place in the log is on the disk for certain.
   public let floor: (segment: Int, offset: Int)
-  /// How the memory that holds secrets is less protected than it should be; nil where the system granted everything.
+  /// How the memory that holds secrets is less protected than it should be; nil where the system granted
+  /// everything.
   public let memoryNote: String?
 }
 
 extension Store {
   /// Figures as of now.
   public func info() -> StoreInfo {
-    // Chunks count as live once it is known which are; where that can't be found out now, records alone are counted.
+    // Chunks count as live once it is known which are; where that can't be found out now, records alone are
+    // counted.
     _ = try? journal.loadChunks()
     let statistics = journal.statistics
     let keyring = vault.keyring
@@ -175,7 +182,8 @@ extension Store {
     return schemaFinding == SchemaFinding() ? missing : schemaFinding.words + "; " + missing
   }
 
-  /// What the keyring's files were like, in words, and whether the one that was chosen turned out to be altered.
+  /// What the keyring's files were like, in words, and whether the one that was chosen turned out to be
+  /// altered.
   var keyringWords: String {
     let (name, copy) = (KeyringFiles.name, KeyringFiles.copyName)
     let finding = keyringFinding.withLock { $0 }

@@ -17,7 +17,8 @@ final class ChangeHub: Sendable {
     var heldCount = 0
     var isClosed = false
 
-    /// Whether it isn't known yet what a collection that was written to is called: another process has just made it.
+    /// Whether it isn't known yet what a collection that was written to is called: another process has just
+    /// made it.
     func lacksName(of told: Told) -> Bool {
       told.changes?.contains { $0.collection != SchemaRecord.collection && names[$0.collection] == nil }
         ?? false

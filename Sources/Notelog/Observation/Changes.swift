@@ -10,11 +10,13 @@
 /// }
 /// ```
 ///
-/// What is committed from the moment `changes(of:)` returns is in it: ask for it first, then read what is there. What other processes
-/// commit is in it too, where this one doesn't hold the store's lock. A commit shows as soon as it can be read, which may be a
-/// little before it is durable. An observer that falls behind costs no more than a fixed amount of memory: commits are then
-/// put together, and at last the records are no longer named (``RecordChanges/isComplete``). The sequence ends when the
-/// store is closed, and where what others commit can't be taken in any more: `Store.refresh()` throws why. Its elements are for one observer: two that iterate over the same sequence share them.
+/// What is committed from the moment `changes(of:)` returns is in it: ask for it first, then read what is
+/// there. What other processes commit is in it too, where this one doesn't hold the store's lock. A commit
+/// shows as soon as it can be read, which may be a little before it is durable. An observer that falls behind
+/// costs no more than a fixed amount of memory: commits are then put together, and at last the records are no
+/// longer named (``RecordChanges/isComplete``). The sequence ends when the store is closed, and where what
+/// others commit can't be taken in any more: `Store.refresh()` throws why. Its elements are for one observer:
+/// two that iterate over the same sequence share them.
 public struct Changes: AsyncSequence, Sendable {
   /// What one commit changed, or several.
   public typealias Element = RecordChanges
@@ -42,17 +44,18 @@ public struct Changes: AsyncSequence, Sendable {
 
 // MARK: - What observers are told.
 
-/// What one commit changed among the records that somebody observes; or several, where the observer has fallen behind. A commit of
-/// many thousands of records is told in parts.
+/// What one commit changed among the records that somebody observes; or several, where the observer has
+/// fallen behind. A commit of many thousands of records is told in parts.
 public struct RecordChanges: Sendable, Hashable {
-  /// The revisions of the commits: one, unless several were put together because the observer had fallen behind.
+  /// The revisions of the commits: one, unless several were put together because the observer had fallen
+  /// behind.
   public internal(set) var revisions: ClosedRange<UInt64>
   /// The records that were written.
   public internal(set) var written: Set<RecordID> = []
   /// The records that were deleted.
   public internal(set) var deleted: Set<RecordID> = []
-  /// Whether every record that changed is named. Where the observer has fallen far behind, or another process's commits can't be told one by
-  /// one any more, none is: read anew what matters to you.
+  /// Whether every record that changed is named. Where the observer has fallen far behind, or another
+  /// process's commits can't be told one by one any more, none is: read anew what matters to you.
   public internal(set) var isComplete = true
 
   /// How many records are named at most.

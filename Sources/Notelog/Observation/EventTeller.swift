@@ -3,7 +3,8 @@
 import Dispatch
 import Synchronization
 
-/// Tells an observer of events, one after another in the order in which they happened, on a thread that holds none of the store's locks.
+/// Tells an observer of events, one after another in the order in which they happened, on a thread that holds
+/// none of the store's locks.
 final class EventTeller: Sendable {
   /// How many events may wait for an observer that is slow; more are counted, and not told.
   static let waitingMax = 1000
@@ -35,7 +36,8 @@ final class EventTeller: Sendable {
     }
   }
 
-  /// Waits until the observer has been told of everything; not in the observer itself, which would wait for its own end.
+  /// Waits until the observer has been told of everything; not in the observer itself, which would wait for
+  /// its own end.
   func waitUntilTold() {
     if DispatchQueue.getSpecific(key: ownQueue) != true { queue.sync {} }
   }

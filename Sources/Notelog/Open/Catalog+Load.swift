@@ -4,8 +4,8 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for before the first
-/// one is looked at.
+/// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for
+/// before the first one is looked at.
 private struct IndexIntake: ~Copyable {
   private static let size = 32
 
@@ -112,7 +112,8 @@ extension Segment {
 // MARK: - Opening with a checkpoint: docs/format-derived.md §31.
 
 extension Catalog {
-  /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all segments.
+  /// The catalog of what an examination accepted: from the checkpoint and what came after it, or from all
+  /// segments.
   static func open(
     _ examination: inout Examination, in storage: any Storage, _ options: JournalOptions
   ) throws(NotelogError) -> Catalog {
@@ -145,7 +146,8 @@ extension Catalog {
     var readings: [(segment: UInt32, reading: EntryReading)] = []
   }
 
-  /// The catalog that a checkpoint makes with what the segments say that it doesn't know; the log ends at `end`.
+  /// The catalog that a checkpoint makes with what the segments say that it doesn't know; the log ends at
+  /// `end`.
   ///
   /// - Returns: Nothing where the checkpoint is not one of these segments.
   static func load(
@@ -188,8 +190,8 @@ extension LogPosition {
 }
 
 extension Examination {
-  /// Whether a checkpoint can be one of these segments. Damage does not matter: what the checkpoint says of the past is so,
-  /// whatever is left of it, and names what is lost.
+  /// Whether a checkpoint can be one of these segments. Damage does not matter: what the checkpoint says of
+  /// the past is so, whatever is left of it, and names what is lost.
   func trusts(_ checkpoint: CheckpointFile) -> Bool {
     checkpoint.head.storeID == storeID && !log.contains(where: \.isCut)
   }
@@ -204,8 +206,8 @@ extension Examination {
     noteUnnamedLosses(beside: head)
   }
 
-  /// Whether a checkpoint has all that a segment held which is lost, or the end of which is. Of the head nobody knows what came
-  /// after the checkpoint.
+  /// Whether a checkpoint has all that a segment held which is lost, or the end of which is. Of the head
+  /// nobody knows what came after the checkpoint.
   func isKnown(_ number: UInt32, to head: CheckpointHead) -> Bool {
     guard let figures = head.figures(of: number) else { return false }
     if let entry = live[number], entry.salt != figures.salt { return false }
@@ -219,16 +221,19 @@ extension Examination {
     return !lossy.allSatisfy { isKnown($0, to: checkpoint.head) }
   }
 
-  /// The segments that reads find records in: those of the live set, and the log's unfinished end. Other segments of the
-  /// log were compacted away and not yet deleted: what they hold is dead, and what deleted it may be gone.
+  /// The segments that reads find records in: those of the live set, and the log's unfinished end. Other
+  /// segments of the log were compacted away and not yet deleted: what they hold is dead, and what deleted it
+  /// may be gone.
   ///
-  /// One that is missing, and that a checkpoint knows, counts with nothing in it: so what was there is known to be lost.
+  /// One that is missing, and that a checkpoint knows, counts with nothing in it: so what was there is known
+  /// to be lost.
   func accepted(beside head: CheckpointHead?) -> [Segment] {
     var accepted: [Segment] = []
     for entry in live.entries {
       // A file with another salt is not the segment that is meant, whatever its name: nothing of it is read.
       if let found = survey.segments[entry.number], found.header.salt == entry.salt {
-        // A source that was cut and not finished yet holds what its kept length covers; the rest is in its successor.
+        // A source that was cut and not finished yet holds what its kept length covers; the rest is in its
+        // successor.
         let cut = log.first { $0.number == entry.number && $0.isCut }
         accepted.append(Segment(found, entry: entry, cutEnd: cut?.end))
       } else if let figures = head?.figures(of: entry.number), figures.salt == entry.salt {

@@ -6,8 +6,8 @@ import NotelogStorage
 
 /// A store that ends in a close mark and whose files are those that were there when it was written.
 ///
-/// Nothing is read but the checkpoint, the head, and what is newer than the checkpoint. Of the other segments only the
-/// names are looked at: a store may have a thousand of them.
+/// Nothing is read but the checkpoint, the head, and what is newer than the checkpoint. Of the other segments
+/// only the names are looked at: a store may have a thousand of them.
 struct ClosedStore {
   let checkpoint: CheckpointFile
   let head: FoundSegment
@@ -69,7 +69,8 @@ struct ClosedStore {
     else { return nil }
   }
 
-  /// The live set that the close mark speaks of: the checkpoint's, where nothing came or went since, or else the head's.
+  /// The live set that the close mark speaks of: the checkpoint's, where nothing came or went since, or else
+  /// the head's.
   private static func live(
     _ checkpoint: CheckpointHead, _ head: FoundSegment, _ closing: Closing
   ) throws(StorageError) -> LiveSet? {
@@ -98,9 +99,11 @@ struct ClosedStore {
 }
 
 extension CheckpointHead {
-  /// Whether everything is in the checkpoint that was ever written to a segment, which is one of its own or isn't.
+  /// Whether everything is in the checkpoint that was ever written to a segment, which is one of its own or
+  /// isn't.
   ///
-  /// Segments of the log from the covered position on are new, or were empty then, or have only their beginning covered.
+  /// Segments of the log from the covered position on are new, or were empty then, or have only their
+  /// beginning covered.
   func covers(_ segment: SegmentFigures?) -> Bool {
     guard let segment else { return false }
     return !segment.kind.isLog || segment.number < covered.segment
@@ -108,7 +111,8 @@ extension CheckpointHead {
 }
 
 extension FoundSegment {
-  /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go on.
+  /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go
+  /// on.
   fileprivate func isIntact(of storeID: ID16) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
   }

@@ -12,8 +12,8 @@ extension Examination {
 
   /// Examines a store that another process may be writing to.
   ///
-  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is missing or shorter
-  /// than it was, is only believed when it is found again and again, among the same files.
+  /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is
+  /// missing or shorter than it was, is only believed when it is found again and again, among the same files.
   static func stable(
     _ storage: any Storage, storeID: ID16? = nil
   ) throws(NotelogError) -> Examination {
@@ -28,7 +28,8 @@ extension Examination {
       {
         return examined
       }
-      // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is writing.
+      // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is
+      // writing.
       let names = Set((try? storage.names(in: "")) ?? [])
       let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
       let isSame = previous.map { $0 == finding } ?? false
@@ -44,8 +45,8 @@ extension Examination {
   /// Whether a recovered segment's sources have not been cut and finished yet.
   var isBeingRecovered: Bool { log.contains(where: \.isCut) }
 
-  /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a new name, and cuts
-  /// then. What was read in between ends too early, and looks like a log that ends there.
+  /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a
+  /// new name, and cuts then. What was read in between ends too early, and looks like a log that ends there.
   private func wasCutMeanwhile(in storage: any Storage) throws(NotelogError) -> Bool {
     guard let newest else { return false }
     do throws(NotelogError) {

@@ -24,8 +24,8 @@ extension Examination {
         return
       }
     }
-    // Every segment is finished: nothing was being written. A log segment's footer comes after its successor's
-    // creation, though, so that successor is missing.
+    // Every segment is finished: nothing was being written. A log segment's footer comes after its
+    // successor's creation, though, so that successor is missing.
     report.wasClosed = true
     if let last = log.last, last.found.header.kind == .log {
       report.damages.append(Finding(.missingSegment, segment: last.number + 1))
@@ -33,8 +33,8 @@ extension Examination {
     }
   }
 
-  /// The sequence number of the transaction that is looked for where the log ends now. `nextSequence` may be higher: another process may
-  /// be writing that transaction, or one behind it, this very moment.
+  /// The sequence number of the transaction that is looked for where the log ends now. `nextSequence` may be
+  /// higher: another process may be writing that transaction, or one behind it, this very moment.
   func nextVisible() throws(StorageError) -> UInt64 {
     if let sequenceAfterWhole { return sequenceAfterWhole }
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
@@ -58,8 +58,8 @@ extension Examination {
     var isEmpty = true
   }
 
-  /// A segment exists only when both copies of its header are durable. One that lacks a copy and holds nothing yet was
-  /// being created when the power went; with something in it, the copy was lost later.
+  /// A segment exists only when both copies of its header are durable. One that lacks a copy and holds
+  /// nothing yet was being created when the power went; with something in it, the copy was lost later.
   private func isInterruptedCreation(_ segment: LogSegment, _ outcome: Outcome) -> Bool {
     segment.found.header.kind == .log && outcome.isEmpty && !outcome.reachedFooter
       && !segment.found.badCopies.isEmpty
@@ -135,14 +135,16 @@ extension Examination {
     return outcome
   }
 
-  /// The log ends in the segment at `index`: decides what is kept, what is cut and whether it was closed in order.
+  /// The log ends in the segment at `index`: decides what is kept, what is cut and whether it was closed in
+  /// order.
   private mutating func endLog(_ index: Int, _ outcome: Outcome) throws(StorageError) {
     let segment = log[index]
     let isLast = index == log.count - 1
     end = LogPosition(segment: segment.number, offset: outcome.end)
     if isLast, outcome.isZeroBehind, outcome.end > 0, report.floor.segment == segment.number {
       let closedAtEnd = outcome.endsInCloseMark && outcome.end == segment.end
-      // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is missing here.
+      // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is
+      // missing here.
       let unitsStart = try segment.unitsStart()
       let isUnused = segment.found.header.kind == .log && outcome.end == unitsStart
       if closedAtEnd || isUnused {

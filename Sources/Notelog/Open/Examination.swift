@@ -59,7 +59,8 @@ struct Examination {
   var appendable: LogPosition?
 
   init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
-    // Before the segments: those of a store that is being written only grow after what is said outside of the log.
+    // Before the segments: those of a store that is being written only grow after what is said outside of the
+    // log.
     witnesses = Witnesses(in: storage)
     survey = try Survey(storage, storeID: expected)
     // Knowing the id is not having a store: without a segment, nothing says what it held.
@@ -96,7 +97,8 @@ struct Examination {
   /// The log's last segment that is not cut.
   var newest: LogSegment? { log.last }
 
-  /// Where whoever follows the log to its end stands then: behind a recovered segment, which is finished, nothing may have been written yet.
+  /// Where whoever follows the log to its end stands then: behind a recovered segment, which is finished,
+  /// nothing may have been written yet.
   var followedEnd: LogPosition {
     guard end == .zero, let newest, let footer = newest.found.trailer?.footerOffset else { return end }
     return LogPosition(segment: newest.number, offset: footer)
@@ -134,7 +136,8 @@ struct Examination {
     }
   }
 
-  /// Nothing says which records a segment lost: every record that is older may have been changed or removed there.
+  /// Nothing says which records a segment lost: every record that is older may have been changed or removed
+  /// there.
   mutating func noteUnnamedLoss(in number: UInt32, below bound: UInt64? = nil) {
     report.unnamedLosses.insert(number)
     // A log segment's first sequence number is above all that was in the store when it was created.
@@ -143,8 +146,9 @@ struct Examination {
     report.possiblyStaleBelow = max(report.possiblyStaleBelow, below)
   }
 
-  /// The segment that the floor lies in, where it is not there and no live set names it: the next one does, so that its loss
-  /// is known for good. Nothing of a file that may come back under its number is taken for it.
+  /// The segment that the floor lies in, where it is not there and no live set names it: the next one does,
+  /// so that its loss is known for good. Nothing of a file that may come back under its number is taken for
+  /// it.
   var missingHead: LiveEntry? {
     let floor = report.floor
     guard floor.segment > 0, live[floor.segment] == nil,
@@ -172,9 +176,9 @@ struct Examination {
       if kept == 0 {
         gone.insert(segment.number)
       } else {
-        // Cut and finished already, it is read like any other; until then it ends where it was cut. As long as nothing
-        // follows the recovered segment, finishing may have been interrupted; afterwards a trailer is enough, and it
-        // stands against a recovered segment that is not this store's.
+        // Cut and finished already, it is read like any other; until then it ends where it was cut. As long
+        // as nothing follows the recovered segment, finishing may have been interrupted; afterwards a trailer
+        // is enough, and it stands against a recovered segment that is not this store's.
         let isUncertain = all.last?.header.sources.contains { $0.segment == segment.number } ?? false
         var isFinished = segment.hasTrailer
         if isUncertain {
@@ -218,8 +222,8 @@ extension Examination {
     if witnesses.nextSequence > 0 { highestSequence = witnesses.nextSequence - 1 }
   }
 
-  /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher position,
-  /// and none has to be looked for.
+  /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher
+  /// position, and none has to be looked for.
   private mutating func findClosing() throws(StorageError) -> Bool {
     guard let last = log.last, !last.isCut, last.found.header.kind == .log else { return false }
     var reader = last.reader
@@ -231,8 +235,9 @@ extension Examination {
     return true
   }
 
-  /// Whether the log ends with a segment that a recovery finished: its header names its end, and no mark can name a higher
-  /// position. Its first sequence number is above all that it holds, and above all of what came before it, if that was there.
+  /// Whether the log ends with a segment that a recovery finished: its header names its end, and no mark can
+  /// name a higher position. Its first sequence number is above all that it holds, and above all of what came
+  /// before it, if that was there.
   private func endsRecovered() throws(StorageError) -> Bool {
     guard let last = log.last, !last.isCut, last.found.header.kind == .recovered, log.count > 1,
       let footerOffset = last.found.trailer?.footerOffset,
@@ -247,7 +252,8 @@ extension Examination {
 // MARK: - Finds the live set and holds the files against it: FORMAT.md §12, line 7.
 
 extension LiveSet {
-  /// Takes in compacted segments that nothing lists although a source of them is gone: sources go only once what says so is durable.
+  /// Takes in compacted segments that nothing lists although a source of them is gone: sources go only once
+  /// what says so is durable.
   ///
   /// - Parameters:
   ///   - found: The segments that there are, and how a live set would name them.
@@ -294,7 +300,8 @@ extension Examination {
       live = proven ?? inferredLiveSet(before: newest)
       isProven = proven != nil
     }
-    // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked for.
+    // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked
+    // for.
     if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
     if newest.found.header.kind == .log {
       var walk = newest.found.walk(from: start, to: min(framesEnd(of: newest), newest.end))
@@ -309,8 +316,8 @@ extension Examination {
     }
   }
 
-  /// Compacted segments alone are what a lost log leaves: which of them live, the checkpoint says, or they themselves. All that they hold
-  /// may have been changed or removed since.
+  /// Compacted segments alone are what a lost log leaves: which of them live, the checkpoint says, or they
+  /// themselves. All that they hold may have been changed or removed since.
   private mutating func takeCompacted() {
     live = substitutes(before: nil)[0]
     noteLostFrames(in: report.floor.segment)
@@ -346,7 +353,8 @@ extension Examination {
     }
   }
 
-  /// What a segment of the live set holds that has lost its trailer and nothing else: its frames make the footer that is meant.
+  /// What a segment of the live set holds that has lost its trailer and nothing else: its frames make the
+  /// footer that is meant.
   private func wholeWithoutTrailer(_ found: FoundSegment, _ entry: LiveEntry) -> EntryReading? {
     guard found.trailer == nil, found.header.salt == entry.salt, found.byteCount == entry.byteCount,
       entry.byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount
@@ -363,7 +371,8 @@ extension Examination {
     survey.segments[number] == nil && !survey.unreadable.contains(number) && !survey.foreign.contains(number)
   }
 
-  /// Reports segments of the live set that are not there or are not what it says, and files that nobody claims.
+  /// Reports segments of the live set that are not there or are not what it says, and files that nobody
+  /// claims.
   mutating func checkLiveSet() {
     let sources = newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources : [] } ?? []
     let unfinished = Set(sources.map(\.segment))
@@ -395,7 +404,8 @@ extension Examination {
     for segment in survey.segments.values where !accounted.contains(segment.number) {
       report.strays.append(FileName.segment(segment.number))
     }
-    // What no witness speaks of is the creation of a segment that was interrupted: its file may hold anything.
+    // What no witness speaks of is the creation of a segment that was interrupted: its file may hold
+    // anything.
     for number in survey.unreadable { noteUnclaimed(number, .unreadableSegment) }
     for number in survey.foreign { noteUnclaimed(number, .foreignSegment) }
     report.strays.sort()
@@ -412,7 +422,8 @@ extension Examination {
 
   // MARK: - Finds segments that compaction has left behind: FORMAT.md §24.
 
-  /// Segments whose files are there although a live compacted segment has taken their place, by the number of that.
+  /// Segments whose files are there although a live compacted segment has taken their place, by the number of
+  /// that.
   var replaced: [UInt32: UInt32] {
     var replaced: [UInt32: UInt32] = [:]
     for segment in survey.segments.values

@@ -18,7 +18,8 @@ struct Recovery {
     let entry: LiveEntry?
   }
 
-  /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources are cut afterwards.
+  /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources
+  /// are cut afterwards.
   func run(number: UInt32, salt: UInt64) throws(NotelogError) {
     guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
       throw NotelogError(
@@ -48,20 +49,21 @@ struct Recovery {
 
   private var copiedByteCount: Int { examination.kept.reduce(0) { $0 + $1.range.end - $1.range.start } }
 
-  /// Whether the copy would take more than there is, or more than compaction is sure to have room for: **INV-H3**.
+  /// Whether the copy would take more than there is, or more than compaction is sure to have room for:
+  /// **INV-H3**.
   private var isCopyTooLong: Bool {
     isDiskFull || copiedByteCount > (examination.survey.segments.values.map(\.byteCount).max() ?? 0)
   }
 
-  /// Whether what is above the floor can become what is below it: there is something, all of what comes before is there, and it ends
-  /// where units can end.
+  /// Whether what is above the floor can become what is below it: there is something, all of what comes
+  /// before is there, and it ends where units can end.
   private var canRaiseFloor: Bool {
     !examination.kept.isEmpty && examination.report.damages.isEmpty && examination.end.offset > 0
       && examination.end.segment == examination.newest?.number && examination.newest?.isCut == false
   }
 
-  /// Writes what is whole above the floor once more where it is, and syncs it: an earlier write may be in memory only, and an
-  /// earlier sync may have failed. It takes no room.
+  /// Writes what is whole above the floor once more where it is, and syncs it: an earlier write may be in
+  /// memory only, and an earlier sync may have failed. It takes no room.
   ///
   /// - Returns: The examination with the floor behind it.
   private func raiseFloor() throws(StorageError) -> Examination {
@@ -83,7 +85,8 @@ struct Recovery {
     return raised
   }
 
-  /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists, but for its beginning.
+  /// The bytes that the recovered segment takes, at most: a footer takes no more than the frames it lists,
+  /// but for its beginning.
   private var keptByteCount: Int {
     let frames = copiedByteCount
     let live = (examination.live.count + FormatLimits.maximumSources + 1) * Layout.liveEntryByteCount
@@ -107,8 +110,8 @@ struct Recovery {
     try storage.makeNamesDurable(in: FileName.torn)
   }
 
-  /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was interrupted may have
-  /// found another tail at the same place, which the crash then took.
+  /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was
+  /// interrupted may have found another tail at the same place, which the crash then took.
   private func keep(_ tail: RawSpan, of place: TornTail) throws(StorageError) {
     var copy = 0
     while true {
@@ -158,16 +161,17 @@ struct Recovery {
     return cuts
   }
 
-  /// Up to where a segment in which the floor lies is kept: to the floor, even where the file ends before it. What is missing is
-  /// then seen for as long as the segment lives. A floor that no segment can have room for is not to be believed.
+  /// Up to where a segment in which the floor lies is kept: to the floor, even where the file ends before it.
+  /// What is missing is then seen for as long as the segment lives. A floor that no segment can have room for
+  /// is not to be believed.
   private static func keptByteCount(of segment: Examination.LogSegment, floor: LogPosition) -> Int {
     // A footer takes no more than the frames it lists, but for its beginning.
     let room = FormatLimits.maximumSegmentByteCount - segment.end - FooterBuilder().byteCount
     return aligned(floor.offset <= room ? floor.offset : segment.end)
   }
 
-  /// The footer of a log segment cut at a length, or filled up to it: the same whenever it is made, as it says what the frames
-  /// say.
+  /// The footer of a log segment cut at a length, or filled up to it: the same whenever it is made, as it
+  /// says what the frames say.
   static func footer(
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
@@ -177,8 +181,8 @@ struct Recovery {
       number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
   }
 
-  /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is none: it is
-  /// the witness of the cut.
+  /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is
+  /// none: it is the witness of the cut.
   private func writeRecoveredSegment(number: UInt32, salt: UInt64, _ cuts: [Cut]) throws(StorageError) {
     var live = examination.live
     for cut in cuts {
@@ -250,8 +254,8 @@ struct Recovery {
 extension Recovery {
   /// Line 11: cuts and finishes, or deletes, the sources of the newest recovered segment.
   ///
-  /// It is done again at each opening until the log goes on: what an earlier opening did can be read, but a process
-  /// that was killed, or a sync that failed, may have left it in memory only.
+  /// It is done again at each opening until the log goes on: what an earlier opening did can be read, but a
+  /// process that was killed, or a sync that failed, may have left it in memory only.
   ///
   /// - Returns: Whether anything had to be done.
   static func finishSources(_ examination: Examination, in storage: any Storage) throws(NotelogError) -> Bool
@@ -277,16 +281,16 @@ extension Recovery {
     } catch { throw NotelogError(error) }
   }
 
-  /// - Returns: Whether it was done; not where the frames are no longer those that the recovered segment spoke of: then
-  ///   they are damaged, and stay as they are.
+  /// - Returns: Whether it was done; not where the frames are no longer those that the recovered segment
+  ///   spoke of: then they are damaged, and stay as they are.
   private static func cutAndFinish(
     _ found: FoundSegment, kept: Int, as entry: LiveEntry, _ storage: any Storage
   ) throws(StorageError) -> Bool {
     var buffer = Buffer()
     guard try footer(of: found, kept: kept, into: &buffer) == entry else { return false }
     let name = FileName.segment(found.number)
-    // Whoever has the file open may read what is moved to the recovered segment, so a copy takes its place. The footer of one that
-    // was cut already is written again, over itself.
+    // Whoever has the file open may read what is moved to the recovered segment, so a copy takes its place.
+    // The footer of one that was cut already is written again, over itself.
     let isCut = found.byteCount == entry.byteCount
     if !isCut {
       let temporary = name + FileName.partialSuffix
@@ -314,8 +318,8 @@ extension Recovery {
 }
 
 extension Examination {
-  /// Where a source ends that a recovery was interrupted before it cut, and in `footer` what comes behind that; nothing where it is cut, or its
-  /// frames are not those that the live set speaks of.
+  /// Where a source ends that a recovery was interrupted before it cut, and in `footer` what comes behind
+  /// that; nothing where it is cut, or its frames are not those that the live set speaks of.
   func cutEnd(of entry: LiveEntry, footer: inout Buffer) throws(StorageError) -> Int? {
     guard let segment = log.first(where: { $0.number == entry.number && $0.isCut }),
       let source = log.flatMap(\.found.header.sources).last(where: { $0.segment == entry.number }),

@@ -44,7 +44,8 @@ struct Witnesses {
 }
 
 extension [SegmentHeader] {
-  /// What recovered segments keep of their sources, by the sources' numbers: line 2. Nothing stays where it is 0.
+  /// What recovered segments keep of their sources, by the sources' numbers: line 2. Nothing stays where it
+  /// is 0.
   var keptByteCounts: [UInt32: Int] {
     var kept: [UInt32: Int] = [:]
     for header in sorted(by: { $0.number < $1.number }) where header.kind == .recovered {

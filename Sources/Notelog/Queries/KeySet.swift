@@ -138,8 +138,8 @@ extension [KeyRange] {
 
 // MARK: - Swift's values as they are stored.
 
-/// Whether the sort keys of a type's values are equal where the values are, and in the same order. Types of an app's own compare as they
-/// like.
+/// Whether the sort keys of a type's values are equal where the values are, and in the same order. Types of
+/// an app's own compare as they like.
 func hasOrderOfKeys(_ type: any Any.Type) -> Bool { typesInOrderOfKeys.contains(ObjectIdentifier(type)) }
 
 private let typesInOrderOfKeys: Set<ObjectIdentifier> = {
@@ -161,7 +161,8 @@ private func fieldType(of type: any Any.Type) -> FieldType? {
   return found?.isSortable == true ? found : nil
 }
 
-/// A value as it is stored, without its presence byte: nothing for one that is missing. nil where it can't be stored.
+/// A value as it is stored, without its presence byte: nothing for one that is missing. nil where it can't be
+/// stored.
 private func storedBytes<Value>(of value: Value) -> (present: [UInt8]?, Void)? {
   func bytes<Field: FieldValue>(_ type: Field.Type) -> (present: [UInt8]?, Void)? {
     guard let bytes = try? (value as? Field)?.stored.storedBytes else { return nil }

@@ -8,7 +8,8 @@ extension Query {
   /// ```
   ///
   /// - Returns: The plan, whose description says it in words.
-  /// - Throws: `notFound` where a condition or the order names no field; `damaged` and others as they are met.
+  /// - Throws: `notFound` where a condition or the order names no field; `damaged` and others as they are
+  ///   met.
   /// - Complexity: O(*n*) in the records of the collection where no index helps, or where one is made.
   public func explain() throws -> QueryPlan {
     try store.journal.checkOpen()
@@ -50,13 +51,15 @@ extension Query {
 
 // MARK: - How a query is answered, as a value and in words.
 
-/// How a query is answered: by which way it gets to the records, what it opens there, and what it has to sort.
+/// How a query is answered: by which way it gets to the records, what it opens there, and what it has to
+/// sort.
 public struct QueryPlan: Sendable, Hashable {
   /// The part of a field's index that leads to the records.
   public struct Index: Sendable, Hashable {
     /// The field's name, or those of two fields, of which the second orders what the first leaves equal.
     public let fields: [String]
-    /// The conditions on the first field that leave only a part, such as `5..<9`; all of the index where there are none.
+    /// The conditions on the first field that leave only a part, such as `5..<9`; all of the index where
+    /// there are none.
     public let bounds: [String]
     /// The direction in which it is gone through, where that is the order asked for.
     public let direction: SortDirection?
@@ -64,8 +67,8 @@ public struct QueryPlan: Sendable, Hashable {
 
   /// The collection's name.
   public let collection: String
-  /// The indexes that lead to the records, each record by one of them: several where one of several conditions has to hold. None
-  /// where all records of the collection are gone through.
+  /// The indexes that lead to the records, each record by one of them: several where one of several
+  /// conditions has to hold. None where all records of the collection are gone through.
   public let indexes: [Index]
   /// How many records are read at most; a limit may end it earlier.
   public let candidateCount: Int

@@ -4,10 +4,11 @@ import NotelogBase
 import NotelogFormat
 
 extension Query {
-  /// How many records there are, limit and offset applied; those that can't be read are left out, as in `entries()`.
+  /// How many records there are, limit and offset applied; those that can't be read are left out, as in
+  /// `entries()`.
   ///
-  /// Without conditions, and where nothing is known to be damaged, none is read: then a record counts of which nobody knows yet that it can't be read. A
-  /// query with ``onDamage(_:)`` reads all of them.
+  /// Without conditions, and where nothing is known to be damaged, none is read: then a record counts of
+  /// which nobody knows yet that it can't be read. A query with ``onDamage(_:)`` reads all of them.
   ///
   /// - Throws: `CancellationError` where the task was cancelled; what `entries()` throws.
   public func count() throws -> Int {
@@ -18,7 +19,8 @@ extension Query {
 extension Query where R: Record {
   /// The least value of a field among the records found; nil where there is none. NaN is passed over.
   ///
-  /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
+  /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record
+  ///   is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
     try first(path, OrderKey(path, .ascending)) { $0 == $0 }
@@ -32,7 +34,8 @@ extension Query where R: Record {
 
   /// The greatest value of a field among the records found; nil where there is none. NaN is passed over.
   ///
-  /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record is read.
+  /// - Complexity: That of the first record sorted by the field: with an index, hardly more than one record
+  ///   is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
     try first(path, OrderKey(path, .descending)) { $0 == $0 }
@@ -46,10 +49,11 @@ extension Query where R: Record {
 
   /// The sum of a field's values in the records found.
   ///
-  /// - Complexity: O(*n*) in the records. Without conditions, of an indexed field, none of them is read, but what the store lists of
-  ///   them; where something is known to be damaged they are, and those that can't be are left out.
-  /// - Throws: `limitExceeded` where the sum is no value of the type; `locked` where a locked field is needed; what `entries()`
-  ///   throws.
+  /// - Complexity: O(*n*) in the records. Without conditions, of an indexed field, none of them is read, but
+  ///   what the store lists of them; where something is known to be damaged they are, and those that can't be
+  ///   are left out.
+  /// - Throws: `limitExceeded` where the sum is no value of the type; `locked` where a locked field is
+  ///   needed; what `entries()` throws.
   public func sum<Value: FixedWidthInteger & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value {
     try total(of: path, { $0 }, Self.add)
   }
@@ -59,8 +63,8 @@ extension Query where R: Record {
     try total(of: path, { $0 ?? 0 }, Self.add)
   }
 
-  /// The sum of a field's values in the records found. They are added as they lie in the store: the last digits may differ from one
-  /// time to the next.
+  /// The sum of a field's values in the records found. They are added as they lie in the store: the last
+  /// digits may differ from one time to the next.
   public func sum<Value: BinaryFloatingPoint & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value {
     try total(of: path, { $0 }, { $0 + $1 })
   }
@@ -130,7 +134,8 @@ extension Query where R: Record {
     return try sums.dropFirst().reduce(sums[0], add)
   }
 
-  /// The sum out of the sort keys that the store lists; nil where it doesn't list them all, or other than all records are asked for.
+  /// The sum out of the sort keys that the store lists; nil where it doesn't list them all, or other than all
+  /// records are asked for.
   private func listedTotal<Field: FieldValue, Sum: AdditiveArithmetic>(
     of path: FieldKeyPath<R, Field>, _ summand: (Field) -> Sum, _ add: (Sum, Sum) throws -> Sum,
     _ search: Search, _ reader: RecordReader<R>

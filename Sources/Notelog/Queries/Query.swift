@@ -2,8 +2,8 @@
 
 import NotelogBase
 
-/// A question about a collection's records at one moment: refined step by step, asked by `entries()`, `first()`, `count()`, `min(of:)`, `max(of:)`
-/// or `sum(of:)`.
+/// A question about a collection's records at one moment: refined step by step, asked by `entries()`,
+/// `first()`, `count()`, `min(of:)`, `max(of:)` or `sum(of:)`.
 ///
 /// ```swift
 /// let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
@@ -11,8 +11,8 @@ import NotelogBase
 ///
 /// Conditions and sorting on plain fields need no key; on sealed fields they open that field of each record.
 ///
-/// `Query<Note>` is one of a record type, whose fields are named by key paths. `Query<DynamicEntry>`, which ``DynamicCollection/query()`` makes, names
-/// them by their names.
+/// `Query<Note>` is one of a record type, whose fields are named by key paths. `Query<DynamicEntry>`, which
+/// ``DynamicCollection/query()`` makes, names them by their names.
 public struct Query<R>: Sendable {
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
@@ -49,14 +49,15 @@ public struct Query<R>: Sendable {
     return changing { $0.partCount = threadCount }
   }
 
-  /// Told of each record, or place, that can't be read: what is sound is found all the same, and the rest left out.
+  /// Told of each record, or place, that can't be read: what is sound is found all the same, and the rest
+  /// left out.
   ///
   /// ```swift
   /// let notes = try store.query(Note.self).onDamage { finding in log(finding.message) }.entries()
   /// ```
   ///
-  /// Without it what can't be read is left out as well, and ``Store/damage`` knows it afterwards. A closure that throws ends the
-  /// query. It may be called on several threads at once.
+  /// Without it what can't be read is left out as well, and ``Store/damage`` knows it afterwards. A closure
+  /// that throws ends the query. It may be called on several threads at once.
   public func onDamage(_ handler: @escaping @Sendable (Finding) throws -> Void) -> Query {
     changing { $0.damageHandler = handler }
   }
@@ -79,8 +80,8 @@ public struct Query<R>: Sendable {
 
   /// At most this many records, the first in the order asked for; some at the beginning may be passed over.
   ///
-  /// Pages by their offset shift where records are inserted or deleted before them: one may be seen twice, or not at all. Those after a cursor
-  /// don't: see ``after(_:)``.
+  /// Pages by their offset shift where records are inserted or deleted before them: one may be seen twice, or
+  /// not at all. Those after a cursor don't: see ``after(_:)``.
   ///
   /// - Parameters:
   ///   - count: How many records are wanted at most.
@@ -102,8 +103,9 @@ public struct Query<R>: Sendable {
   /// }
   /// ```
   ///
-  /// Whatever is inserted, changed or deleted between two pages, no record that stays where it is in the order is left out or comes twice. With an
-  /// index, a page costs what its records cost, wherever it begins: see `explain()`.
+  /// Whatever is inserted, changed or deleted between two pages, no record that stays where it is in the
+  /// order is left out or comes twice. With an index, a page costs what its records cost, wherever it begins:
+  /// see `explain()`.
   ///
   /// The query has to be sorted as the one that the cursor is of; conditions may be others.
   public func after(_ cursor: QueryCursor) -> Query {
@@ -126,16 +128,17 @@ extension StoreSnapshot {
 // MARK: - A query of a record type.
 
 extension Query where R: Record {
-  /// Sorted by a field, and where it was sorted before, within records that are equal so far; records with equal values come in
-  /// the order of their ids.
+  /// Sorted by a field, and where it was sorted before, within records that are equal so far; records with
+  /// equal values come in the order of their ids.
   ///
   /// ```swift
   /// store.query(Note.self).sorted(by: \.isPinned, .descending).sorted(by: \.time, .descending)
   /// ```
   ///
-  /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8 bytes, that of
-  /// Unicode's numbers: the same on every machine and in every language, in memory and in an index, and for text in one
-  /// normal form that of Swift's `<`. To show text in the order of somebody's language, sort what was found.
+  /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8
+  /// bytes, that of Unicode's numbers: the same on every machine and in every language, in memory and in an
+  /// index, and for text in one normal form that of Swift's `<`. To show text in the order of somebody's
+  /// language, sort what was found.
   public func sorted<Value: Comparable & FieldValue>(
     by path: FieldKeyPath<R, Value>, _ direction: SortDirection = .ascending
   ) -> Query {
@@ -153,11 +156,12 @@ extension Query where R: Record {
   ///
   /// Records that can't be read are left out: ``onDamage(_:)`` tells of them, and so does ``Store/damage``.
   ///
-  /// - Throws: `locked` where a condition or the order needs a locked field; `CancellationError` where the task that asks is cancelled, or
-  ///   was; others as they are met.
-  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit. Conditions on
-  ///   indexed plain fields, and an order by one with a limit, read hardly more records than are found; the first query
-  ///   that an index helps makes it, in O(*n*), and later openings find it in the store. `explain()` says what is the case.
+  /// - Throws: `locked` where a condition or the order needs a locked field; `CancellationError` where the
+  ///   task that asks is cancelled, or was; others as they are met.
+  /// - Complexity: O(*n*) in the records of the collection, and O(limit) in memory where there is a limit.
+  ///   Conditions on indexed plain fields, and an order by one with a limit, read hardly more records than
+  ///   are found; the first query that an index helps makes it, in O(*n*), and later openings find it in the
+  ///   store. `explain()` says what is the case.
   public func entries() throws -> [Entry<R>] {
     let (search, reader) = try typedSearch()
     return try search.entries().map { Entry(stored: $0, reader: reader) }
@@ -175,7 +179,8 @@ extension Query where R: Record {
 
   /// The place of a record in the query's order, for ``after(_:)``.
   ///
-  /// - Throws: `invalidArgument` where the query is not sorted; `locked` where it is sorted by a locked field.
+  /// - Throws: `invalidArgument` where the query is not sorted; `locked` where it is sorted by a locked
+  ///   field.
   public func cursor(at entry: Entry<R>) throws -> QueryCursor { try search().cursor(at: entry.stored) }
 
   /// Only records whose field has this value: ``QueryCondition/field(_:is:)``.
@@ -197,7 +202,8 @@ extension Query where R: Record {
     self.where(.field(path, in: values))
   }
 
-  /// Only records whose field has a value in a range: see the condition of the same name in ``QueryCondition``.
+  /// Only records whose field has a value in a range: see the condition of the same name in
+  /// ``QueryCondition``.
   public func `where`<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> Query {
@@ -230,8 +236,8 @@ extension Query where R: Record {
   /// let found = try store.query(Note.self).where(\.body, contains: "Clark").entries()
   /// ```
   ///
-  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that can be
-  /// composed in two ways is two letters.
+  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that
+  /// can be composed in two ways is two letters.
   public func `where`<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, contains text: String) -> Query
   where Value.Stored: TextValue {
     self.where(.field(path, contains: text))

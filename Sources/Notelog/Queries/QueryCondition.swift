@@ -10,10 +10,12 @@ import NotelogBase
 ///   .entries()
 /// ```
 ///
-/// Each condition on a field is also a method of ``Query`` (`where(\.folder, is: 3)`), whose conditions all have to hold. What is on the left is
-/// asked first, and where that decides, what is on the right is not asked: put a condition on a sealed field, which has to be opened, last.
+/// Each condition on a field is also a method of ``Query`` (`where(\.folder, is: 3)`), whose conditions all
+/// have to hold. What is on the left is asked first, and where that decides, what is on the right is not
+/// asked: put a condition on a sealed field, which has to be opened, last.
 ///
-/// Of records whose type is known at run time only, it names fields: `.field("folder", .equal, .integer(3))`, of a `QueryCondition<DynamicEntry>`.
+/// Of records whose type is known at run time only, it names fields: `.field("folder", .equal, .integer(3))`,
+/// of a `QueryCondition<DynamicEntry>`.
 public struct QueryCondition<R>: Sendable {
   let node: ConditionNode
 
@@ -175,11 +177,12 @@ struct FieldCondition: Sendable {
 // MARK: - Conditions on the fields of a record type.
 
 extension QueryCondition where R: Record {
-  /// The field has this value. If the field is indexed and few records have it, only those are read; so it is with a sealed field that
-  /// ``Unique`` keeps digests of.
+  /// The field has this value. If the field is indexed and few records have it, only those are read; so it is
+  /// with a sealed field that ``Unique`` keeps digests of.
   ///
-  /// Values are equal where `==` says so, except that text is compared by its UTF-8 bytes: a letter that can be composed
-  /// in two ways is two letters. In an indexed field of a type of your own, values that are equal must be stored alike.
+  /// Values are equal where `==` says so, except that text is compared by its UTF-8 bytes: a letter that can
+  /// be composed in two ways is two letters. In an indexed field of a type of your own, values that are equal
+  /// must be stored alike.
   public static func field<Value: Equatable & Sendable>(
     _ path: FieldKeyPath<R, Value>, is value: Value
   ) -> QueryCondition {
@@ -195,8 +198,8 @@ extension QueryCondition where R: Record {
       FieldCondition(path, KeySet(presentOf: keys.type)) { entry in try entry.value(of: path) != value })
   }
 
-  /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and has digests, and few
-  /// records have one, only those are read.
+  /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and has
+  /// digests, and few records have one, only those are read.
   ///
   /// - Complexity: O(log *n*) a record, in the number of values.
   public static func field<Value: Hashable & Sendable>(
@@ -208,11 +211,11 @@ extension QueryCondition where R: Record {
       FieldCondition(path, KeySet(values)) { entry in known.contains(try entry.value(of: path)) })
   }
 
-  /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed number, date, UUID or text
-  /// and few records are in the range, only those are read.
+  /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed
+  /// number, date, UUID or text and few records are in the range, only those are read.
   ///
-  /// Text is in the order of its UTF-8 bytes, as where it is sorted: see `sorted(by:_:)`. Types of your own compare as
-  /// they say; indexes don't help with those.
+  /// Text is in the order of its UTF-8 bytes, as where it is sorted: see `sorted(by:_:)`. Types of your own
+  /// compare as they say; indexes don't help with those.
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
@@ -230,7 +233,8 @@ extension QueryCondition where R: Record {
       })
   }
 
-  /// The text field begins with a text. If the field is indexed and few records are left, only those are read.
+  /// The text field begins with a text. If the field is indexed and few records are left, only those are
+  /// read.
   ///
   /// The bytes of both are compared: upper case is not lower case. nil begins with nothing.
   public static func field<Value: FieldValue>(
@@ -241,8 +245,8 @@ extension QueryCondition where R: Record {
 
   /// The text field holds a text; a sealed field is opened for it.
   ///
-  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that can be
-  /// composed in two ways is two letters.
+  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that
+  /// can be composed in two ways is two letters.
   public static func field<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, contains text: String
   ) -> QueryCondition where Value.Stored: TextValue {

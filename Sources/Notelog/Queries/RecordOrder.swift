@@ -7,7 +7,8 @@ import NotelogCrypto
 struct OrderKey: Sendable {
   let field: FieldReference
   let direction: SortDirection
-  /// The type of the values where their sort keys have the same order; nil where ``comparison`` knows it, if there is one.
+  /// The type of the values where their sort keys have the same order; nil where ``comparison`` knows it, if
+  /// there is one.
   fileprivate let type: FieldType?
   /// Compares values as Swift does.
   fileprivate let comparison: (@Sendable (any QuerySource) throws -> ValueComparison)?
@@ -77,8 +78,9 @@ private struct ValueComparison: Sendable {
 
 /// The order of a search's records.
 ///
-/// It compares the *keys* of records: of each field a length of four bytes and, where records that lack the field have no value, a
-/// byte that says whether it is there; then the sort key, or the stored value where only Swift's comparison knows the order.
+/// It compares the *keys* of records: of each field a length of four bytes and, where records that lack the
+/// field have no value, a byte that says whether it is there; then the sort key, or the stored value where
+/// only Swift's comparison knows the order.
 struct RecordOrder: Sendable {
   /// A field that records are sorted by.
   struct Part: Sendable {
@@ -294,10 +296,11 @@ struct SortedRows: Sendable {
 
 /// A place behind a record in the order of a query: the values that the record is sorted by, and its id.
 ///
-/// It holds wherever records are inserted, changed or deleted meanwhile, the record itself among them, and in later openings too. What it looks like
-/// encoded is nobody's business, and may change.
+/// It holds wherever records are inserted, changed or deleted meanwhile, the record itself among them, and in
+/// later openings too. What it looks like encoded is nobody's business, and may change.
 ///
-/// It holds values of the record, and is as secret as they are: a cursor of an order by a sealed field can't be encoded.
+/// It holds values of the record, and is as secret as they are: a cursor of an order by a sealed field can't
+/// be encoded.
 public struct QueryCursor: Sendable, Hashable {
   /// A field that the record was sorted by, and its value there.
   struct Key: Sendable, Hashable, Codable {
@@ -323,7 +326,8 @@ extension QueryCursor: Codable {
 
   /// Encodes what it holds.
   ///
-  /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the clear.
+  /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the
+  ///   clear.
   public func encode(to encoder: any Encoder) throws {
     guard !keys.contains(where: \.isSealed) else {
       throw EncodingError.invalidValue(

@@ -16,15 +16,16 @@ enum QueryWay: Sendable {
 }
 
 extension Search {
-  /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of 100,000 small
-  /// records, and 12 of ten million.
+  /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of
+  /// 100,000 small records, and 12 of ten million.
   private static var costOfReading: Int { 8 }
 
   /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
   ///
   /// - Parameters:
   ///   - isOrdered: Whether the order counts.
-  ///   - isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are read a second time.
+  ///   - isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are read a
+  ///     second time.
   /// - Returns: The way.
   /// - Throws: `notFound` where there is no such field; `locked`, `damaged` where an index can't be made.
   func way(isOrdered: Bool = true, keeping isKeeping: Bool = true) throws -> QueryWay {
@@ -34,15 +35,16 @@ extension Search {
       return fewest.map(QueryWay.candidates) ?? (isByID ? .listed : .scan)
     }
     guard let fewest, !fewest.isOf(run.name.first) else { return .inOrder(run) }
-    // One in so many records on the way satisfies the other condition: until the limit is reached, that many are read.
+    // One in so many records on the way satisfies the other condition: until the limit is reached, that many
+    // are read.
     let reads = min(
       Double(run.count),
       Double(question.wantedCount ?? .max) * Double(run.index.count) / Double(fewest.entryCount))
     return Double(fewest.entryCount) < reads ? .candidates(fewest) : .inOrder(run)
   }
 
-  /// The part of an index that has the records in the order asked for: from the cursor on, if there is one. Of two fields, if the order is by
-  /// two, and not all records are wanted.
+  /// The part of an index that has the records in the order asked for: from the cursor on, if there is one.
+  /// Of two fields, if the order is by two, and not all records are wanted.
   private func run(inOrder fewest: [IndexRun]?, keeping isKeeping: Bool) throws -> IndexRun? {
     guard let first = order.parts.first, first.isByKeys, let single = plan.indexName(of: first.index),
       question.limit != nil || !isKeeping || fewest?.isOf(single) == true
@@ -65,8 +67,8 @@ extension Search {
     return run.within(IndexBounds(from: key, order.direction), isExact: isExact)
   }
 
-  /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil where there are
-  /// too many to read one by one.
+  /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
+  /// where there are too many to read one by one.
   private func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
     var found = try condition.indexNames(source).compactMap { name -> [IndexRun]? in
       guard condition.narrowing(name, source) != nil else { return nil }
@@ -83,7 +85,8 @@ extension Search {
     }.min { $0.entryCount < $1.entryCount }
   }
 
-  /// The parts of indexes in which all records are that satisfy one of some conditions; nil where a condition has none.
+  /// The parts of indexes in which all records are that satisfy one of some conditions; nil where a condition
+  /// has none.
   private func union(of conditions: [ConditionNode]) throws -> [IndexRun]? {
     var all: [IndexRun] = []
     for condition in conditions {
@@ -106,7 +109,8 @@ extension Search {
       name, index, store.substitute(for: name, at: moment), condition.narrowing(name, source))
   }
 
-  /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns false.
+  /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns
+  /// false.
   func forEach(
     on way: QueryWay, _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
@@ -309,7 +313,8 @@ struct Narrowing: Sendable {
 }
 
 extension ConditionNode {
-  /// What the condition leaves of an index by what it says of its first field; nil where it says nothing of the field.
+  /// What the condition leaves of an index by what it says of its first field; nil where it says nothing of
+  /// the field.
   func narrowing(_ name: FieldIndexes.Name, _ source: any QuerySource) -> Narrowing? {
     switch self {
     case .field(let condition):
@@ -346,7 +351,8 @@ extension ConditionNode {
 
 // MARK: - Reading the records that an index leads to.
 
-/// Reads records one by one, and passes over those that have another key by now than their entry in the index.
+/// Reads records one by one, and passes over those that have another key by now than their entry in the
+/// index.
 struct CandidateReader: ~Copyable {
   private let search: Search
   /// The index; nil where records are known by their ids.
@@ -405,8 +411,8 @@ struct CandidateReader: ~Copyable {
     return try earlier.isEmpty || !isFoundEarlier(id) ? found : nil
   }
 
-  /// Whether the record that was read is the one that an entry is about. With another key it is found there, if it is to
-  /// be found.
+  /// Whether the record that was read is the one that an entry is about. With another key it is found there,
+  /// if it is to be found.
   private func isCurrent(_ entry: OrderedEntry?, _ found: StoredRecord) throws -> Bool {
     guard found.collection == search.plan.number else { return false }
     _ = try RecordBody(checking: buffer.body)

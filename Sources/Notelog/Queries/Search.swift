@@ -94,7 +94,8 @@ struct Search: Sendable {
   /// What the record is sorted by that the cursor is behind.
   private let cursorKey: [UInt8]?
 
-  /// - Throws: `invalidArgument` for a limit, an offset or a cursor that no query can have: it may have come from a user.
+  /// - Throws: `invalidArgument` for a limit, an offset or a cursor that no query can have: it may have come
+  ///   from a user.
   init(_ question: Question, _ store: Store, _ moment: Snapshot, _ source: any QuerySource) throws {
     if question.limit ?? 0 < 0 || question.offset < 0 {
       throw NotelogError(.invalidArgument, "a query's limit is not negative, and neither is its offset")
@@ -130,8 +131,8 @@ struct Search: Sendable {
   /// Calls `body` with the records found, in the order asked for, until it returns false.
   ///
   /// - Parameters:
-  ///   - isKeeping: Whether records are kept in memory until it is known where they belong. Otherwise they are read a second time, and
-  ///     only what they are sorted by is kept.
+  ///   - isKeeping: Whether records are kept in memory until it is known where they belong. Otherwise they
+  ///     are read a second time, and only what they are sorted by is kept.
   ///   - body: Returns whether to go on.
   /// - Throws: What is met, and what `body` throws.
   func forEachInOrder(keeping isKeeping: Bool, _ body: (OwnedRecord) throws -> Bool) throws {
@@ -245,7 +246,8 @@ struct Search: Sendable {
     return order.cursor(at: record.id, key)
   }
 
-  /// The conditions, ready for a scanner; they all have to hold, and the record comes after the cursor if there is one.
+  /// The conditions, ready for a scanner; they all have to hold, and the record comes after the cursor if
+  /// there is one.
   func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
     let holds = try condition.bound(to: scanner, source)
     guard let cursor = question.cursor, let place = cursorKey else { return holds }

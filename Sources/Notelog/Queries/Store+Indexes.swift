@@ -5,10 +5,11 @@ import NotelogCrypto
 import NotelogFormat
 
 extension Store {
-  /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and where what is
-  /// asked about came before the index was made: it knows no keys that were gone by then.
+  /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and
+  /// where what is asked about came before the index was made: it knows no keys that were gone by then.
   ///
-  /// - Complexity: O(*n*) the first time it is asked for, if the checkpoint doesn't hold it; else in what came after that.
+  /// - Complexity: O(*n*) the first time it is asked for, if the checkpoint doesn't hold it; else in what
+  ///   came after that.
   func index(
     _ name: FieldIndexes.Name, at moment: Snapshot, _ part: QueryPart? = nil
   ) throws -> OrderedIndex? {
@@ -44,8 +45,8 @@ struct IndexLookup {
 }
 
 extension QuerySource {
-  /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own, or that of its digests. nil where none
-  /// helps.
+  /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own,
+  /// or that of its digests. nil where none helps.
   func lookup(_ condition: FieldCondition) -> IndexLookup? {
     guard let keys = condition.keys, let place = try? place(of: condition.field) else { return nil }
     let field = collection.fields[place.index]
@@ -64,8 +65,8 @@ extension QuerySource {
       ranges: ranges, isFixed: true, words: values.count == 1 ? "one value" : "\(values.count) values")
   }
 
-  /// Where digests of values are in their index; nil where a key is locked or gone under which there may be some: then all values are to be
-  /// opened, as far as they can be.
+  /// Where digests of values are in their index; nil where a key is locked or gone under which there may be
+  /// some: then all values are to be opened, as far as they can be.
   private func digestRanges(of values: [[UInt8]], _ source: Int) -> [KeyRange]? {
     var ranges: [KeyRange] = []
     for reference in collection.fields[source].field.keys {
@@ -84,15 +85,16 @@ extension QuerySource {
 extension CollectionPlan {
   /// The index of a field, where it has one.
   ///
-  /// Fields that became optional are left to a scan: records may have been written before, and their keys don't say that there is a
-  /// value.
+  /// Fields that became optional are left to a scan: records may have been written before, and their keys
+  /// don't say that there is a value.
   func indexName(of index: Int) -> FieldIndexes.Name? {
     let field = fields[index].field
     guard isStored, field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return FieldIndexes.Name(collection: number, field: field.number)
   }
 
-  /// The index of two fields that records are sorted by, where both have one and the key of the first leaves room for the second.
+  /// The index of two fields that records are sorted by, where both have one and the key of the first leaves
+  /// room for the second.
   func indexName(of first: RecordOrder.Part, _ second: RecordOrder.Part) -> FieldIndexes.Name? {
     guard first.isByKeys, second.isByKeys, let name = indexName(of: first.index),
       let next = indexName(of: second.index), next != name

@@ -10,8 +10,8 @@ import NotelogBase
 /// print(try entry.title)    // opens the title; the body stays sealed
 /// ```
 ///
-/// An entry holds the record's bytes as they were when it was read; later changes don't show in it. Reading a sealed
-/// field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
+/// An entry holds the record's bytes as they were when it was read; later changes don't show in it. Reading a
+/// sealed field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
 @dynamicMemberLookup
 public struct Entry<R: Record>: Sendable, Identifiable {
   let stored: OwnedRecord
@@ -21,8 +21,8 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
-  /// Whether the record may have been changed or removed in something that is lost. Only in a store that was opened although it
-  /// lost something nobody can name: see ``Store/Options/acceptsUnprovenDamage``.
+  /// Whether the record may have been changed or removed in something that is lost. Only in a store that was
+  /// opened although it lost something nobody can name: see ``Store/Options/acceptsUnprovenDamage``.
   public var isPossiblyStale: Bool { stored.isPossiblyStale }
 
   /// The value of a field; what the stored record lacks has its initial value.
@@ -65,10 +65,11 @@ extension RecordReader {
 
 /// A record's address: the store, the collection and the record, as a URI that may be written down anywhere.
 ///
-/// `notelog://<store>/<collection>/<record>`: it holds for as long as the record lives, through compaction, backup and restore,
-/// and through a new name for the collection.
+/// `notelog://<store>/<collection>/<record>`: it holds for as long as the record lives, through compaction,
+/// backup and restore, and through a new name for the collection.
 ///
-/// Inside of the store a ``RecordID`` is enough, as a field: a reference says store and collection beside it, and is refused by any other.
+/// Inside of the store a ``RecordID`` is enough, as a field: a reference says store and collection beside it,
+/// and is refused by any other.
 public struct RecordReference: Hashable, Sendable {
   /// The URI's scheme.
   public static let scheme = "notelog"
@@ -146,8 +147,8 @@ extension Store {
 
   /// The record that a reference points to; nil where it is no more.
   ///
-  /// - Throws: `invalidArgument` where the reference is to another store or another type's collection; what reading a
-  ///   record throws.
+  /// - Throws: `invalidArgument` where the reference is to another store or another type's collection; what
+  ///   reading a record throws.
   public func get<R: Record>(
     _ type: R.Type, _ reference: RecordReference
   ) throws -> Entry<R>? {
@@ -171,8 +172,9 @@ extension Store {
 /// let header = try content.read(0..<512)
 /// ```
 ///
-/// A content reads the value that its entry had. When the record gets another, or is removed, the old one may be gone at once, and is
-/// after the next compaction: reading then throws `snapshotExpired`. A ``StoreSnapshot`` keeps it.
+/// A content reads the value that its entry had. When the record gets another, or is removed, the old one may
+/// be gone at once, and is after the next compaction: reading then throws `snapshotExpired`. A
+/// ``StoreSnapshot`` keeps it.
 public struct FieldContent: Sendable {
   private enum Source: Sendable {
     /// Opened as a whole each time: it stands in the record, or was compressed or padded as one.
@@ -214,8 +216,9 @@ public struct FieldContent: Sendable {
 
   /// Calls `body` with the value's bytes, in order, at most ``pieceByteCount`` at a time.
   ///
-  /// - Throws: What `body` throws; `locked`, `tampered`, `damaged`, `snapshotExpired`. What came before has been handed over by
-  ///   then, each piece authenticated; that none is missing at the end is certain once this returns.
+  /// - Throws: What `body` throws; `locked`, `tampered`, `damaged`, `snapshotExpired`. What came before has
+  ///   been handed over by then, each piece authenticated; that none is missing at the end is certain once
+  ///   this returns.
   public func forEachPiece(_ body: ([UInt8]) throws -> Void) throws {
     var failure: (any Error)?
     do {
@@ -276,7 +279,8 @@ extension FieldOpener {
 }
 
 extension Entry {
-  /// The bytes of a field, to be read piece by piece or by range: for values too long to be in memory as a whole.
+  /// The bytes of a field, to be read piece by piece or by range: for values too long to be in memory as a
+  /// whole.
   ///
   /// - Parameter path: A property that the schema declares as a field.
   /// - Returns: The content; nil where the record has no value.

@@ -133,8 +133,8 @@ final class FieldHandle: Sendable {
 
   /// Opens the field of a record that was read.
   ///
-  /// A sealed value's tag vouches for it better than the record's checksum does. That is looked at where there is no tag,
-  /// or it doesn't hold: what the disk has damaged is no tampering (decision 0045).
+  /// A sealed value's tag vouches for it better than the record's checksum does. That is looked at where
+  /// there is no tag, or it doesn't hold: what the disk has damaged is no tampering (decision 0045).
   func load(
     _ id: RecordID, _ record: inout ReadBuffer, into opening: inout Opening
   ) throws(NotelogError) {
@@ -178,11 +178,12 @@ final class FieldHandle: Sendable {
 
 // MARK: - Memory of the caller's that values are read into.
 
-/// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated any more, but a
-/// kilobyte for a derived key that is needed a second time, at most 256 of them a thread.
+/// Memory to read values into, one after another: once it has grown to what they need, nothing is allocated
+/// any more, but a kilobyte for a derived key that is needed a second time, at most 256 of them a thread.
 ///
-/// A buffer is used by one thread at a time. What it holds is overwritten by the next read, and when the buffer goes; not
-/// by ``Store/lock(_:)``. After a field of a long record it holds the file that the record is in, until the next read.
+/// A buffer is used by one thread at a time. What it holds is overwritten by the next read, and when the
+/// buffer goes; not by ``Store/lock(_:)``. After a field of a long record it holds the file that the record
+/// is in, until the next read.
 public struct ValueBuffer: ~Copyable {
   var record = ReadBuffer()
   var opening = Opening()
@@ -192,18 +193,19 @@ public struct ValueBuffer: ~Copyable {
   /// An empty buffer.
   public init() {}
 
-  /// The bytes of the value that was read last, as FORMAT.md 7.3 has them: of an optional field, a presence byte first.
+  /// The bytes of the value that was read last, as FORMAT.md 7.3 has them: of an optional field, a presence
+  /// byte first.
   public var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get { opening.bytes }
   }
 
-  /// Opens another field of the record that was read last, in the version that was read. Of a long record, what is not in
-  /// memory yet is read.
+  /// Opens another field of the record that was read last, in the version that was read. Of a long record,
+  /// what is not in memory yet is read.
   ///
   /// - Parameter field: A field of the same record type.
-  /// - Throws: `notFound` where no record was read; `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`,
-  ///   `inputOutput`.
+  /// - Throws: `notFound` where no record was read; `locked`, `missingKey`, `tampered`, `typeMismatch`,
+  ///   `damaged`, `inputOutput`.
   @inlinable
   public mutating func open<R: Record, Value: FieldValue>(_ field: Field<R, Value>) throws {
     try open(field.handle)
@@ -256,8 +258,9 @@ extension Store {
 
   /// Calls `body` with the values that a field has in records, in the order of the ids.
   ///
-  /// Records are looked up some way ahead, so that they come from memory while others are opened: what is written meanwhile, by
-  /// `body` for instance, may not show in those that were looked up before. The record that was read last is in the buffer then.
+  /// Records are looked up some way ahead, so that they come from memory while others are opened: what is
+  /// written meanwhile, by `body` for instance, may not show in those that were looked up before. The record
+  /// that was read last is in the buffer then.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -280,8 +283,8 @@ extension Store {
     }
   }
 
-  /// Calls `body` with the bytes of the values that a field has in records, in the order of the ids; ids without a record
-  /// are passed over. They are looked up as by ``getMany(_:of:using:_:)``.
+  /// Calls `body` with the bytes of the values that a field has in records, in the order of the ids; ids
+  /// without a record are passed over. They are looked up as by ``getMany(_:of:using:_:)``.
   ///
   /// - Parameters:
   ///   - field: The field.
@@ -323,11 +326,13 @@ extension Store {
 
 /// Looks records up ahead: while one is opened, the next ones come from memory.
 ///
-/// Each stage prefetches what the next one looks at: the index, the cache's set, the frame. All at once, the processor would wait
-/// for memory three times in a row. What one stage alone costs was not measured apart from other changes (decision 0055).
+/// Each stage prefetches what the next one looks at: the index, the cache's set, the frame. All at once, the
+/// processor would wait for memory three times in a row. What one stage alone costs was not measured apart
+/// from other changes (decision 0055).
 @usableFromInline
 struct Prefetcher: ~Copyable {
-  /// How far ahead of the record that is read each stage is. Once a record is located, what is written of it may not show.
+  /// How far ahead of the record that is read each stage is. Once a record is located, what is written of it
+  /// may not show.
   private static let (beginDistance, locateDistance, fetchDistance) = (12, 8, 4)
 
   private let ids: [RecordID]

@@ -2,7 +2,8 @@
 
 import NotelogBase
 
-/// A record as it lies in the memory that a scan reads into: each field is opened there when it is read, and no other.
+/// A record as it lies in the memory that a scan reads into: each field is opened there when it is read, and
+/// no other.
 ///
 /// It is gone when the closure it was handed to returns; ``entry()`` makes one to keep.
 @dynamicMemberLookup
@@ -21,7 +22,8 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
   public var revision: UInt64 { stored.revision }
-  /// Whether the record may have been changed or removed in something that is lost: see ``Entry/isPossiblyStale``.
+  /// Whether the record may have been changed or removed in something that is lost: see
+  /// ``Entry/isPossiblyStale``.
   public var isPossiblyStale: Bool { stored.isPossiblyStale }
 
   private var body: RecordBody {
@@ -94,8 +96,8 @@ extension NotelogError {
 
 /// A collection's plan, with memory to open values in.
 ///
-/// Nothing in it depends on the record type: code that does, and is not compiled together with the app's, asks the
-/// runtime for types at every step, which costs as much as opening a short value.
+/// Nothing in it depends on the record type: code that does, and is not compiled together with the app's,
+/// asks the runtime for types at every step, which costs as much as opening a short value.
 @usableFromInline
 class Scanner {
   let plan: CollectionPlan
@@ -110,8 +112,8 @@ class Scanner {
 
   /// Runs `body` with memory to open values in.
   final func withOpening<Result>(_ body: (inout Opening) throws -> Result) throws -> Result {
-    // SAFETY: one thread uses a scanner, and no access to `spare` lasts longer than the line that takes it or puts it back: here
-    // and below nothing runs meanwhile that could come upon it.
+    // SAFETY: one thread uses a scanner, and no access to `spare` lasts longer than the line that takes it or
+    // puts it back: here and below nothing runs meanwhile that could come upon it.
     var opening: Opening
     if let found = unsafe spare.take() { opening = found } else { opening = Opening() }
     let result: Result
@@ -170,7 +172,8 @@ final class RecordScanner<R: Record>: Scanner {
 // MARK: - Going through all records of a type, in large reads.
 
 extension StoreSnapshot {
-  /// Calls `body` with each record of a type, in the order in which they lie on the disk, until it returns false.
+  /// Calls `body` with each record of a type, in the order in which they lie on the disk, until it returns
+  /// false.
   ///
   /// ```swift
   /// let title = try store.field(\Note.title)
@@ -186,7 +189,8 @@ extension StoreSnapshot {
   ///   - type: The record type.
   ///   - part: The part of the records that this call goes through.
   ///   - partCount: How many parts there are.
-  ///   - damaged: Called with what can't be read and is left out; ``Store/damage`` knows it too. The rest follows, unless it throws.
+  ///   - damaged: Called with what can't be read and is left out; ``Store/damage`` knows it too. The rest
+  ///     follows, unless it throws.
   ///   - body: Returns whether to go on.
   /// - Throws: `closed`, `inputOutput`, and what the closures throw.
   /// - Complexity: O(*n*) in the bytes of the store.
@@ -216,8 +220,8 @@ extension StoreSnapshot {
 }
 
 extension Store {
-  /// Calls `body` with each record of a type as the store is now, in the order in which they lie on the disk, until it
-  /// returns false.
+  /// Calls `body` with each record of a type as the store is now, in the order in which they lie on the disk,
+  /// until it returns false.
   ///
   /// - Parameters:
   ///   - type: The record type.

@@ -37,8 +37,8 @@ extension Store {
 
 /// A moment of a store: what is written, deleted or compacted later doesn't show in it.
 ///
-/// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot goes. Keys are
-/// not part of it: what is locked later can't be opened through it either.
+/// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot
+/// goes. Keys are not part of it: what is locked later can't be opened through it either.
 public final class StoreSnapshot: Sendable {
   let store: Store
   let moment: Snapshot
@@ -89,7 +89,8 @@ extension Store {
   /// The changes of all records from now on, of whatever collection, commit by commit.
   public func changes() -> Changes { Changes(observe(ChangeSubscription(nil, nil))) }
 
-  /// Tells that something of a type has changed since it was last looked: in no more memory than one commit takes.
+  /// Tells that something of a type has changed since it was last looked: in no more memory than one commit
+  /// takes.
   func news<R: Record>(of type: R.Type) -> ChangeSubscription {
     observe(ChangeSubscription(R.schema.description.allNames, nil, waitingCountMax: 1))
   }

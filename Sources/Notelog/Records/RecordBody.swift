@@ -14,8 +14,8 @@ struct FieldEntry: Hashable, Sendable {
   let range: Range<Int>
 }
 
-/// A view of a record's body, whose directory is checked from end to end before the first field is touched. Its last values
-/// may be left out.
+/// A view of a record's body, whose directory is checked from end to end before the first field is touched.
+/// Its last values may be left out.
 struct RecordBody: ~Escapable {
   static let version: UInt8 = 1
   static let headerByteCount = 4
@@ -37,7 +37,8 @@ struct RecordBody: ~Escapable {
     self.bytes = bytes
   }
 
-  /// Checks the whole directory of a body of so many bytes, which begins with these, and finds the entry with a number on the way.
+  /// Checks the whole directory of a body of so many bytes, which begins with these, and finds the entry with
+  /// a number on the way.
   static func find(
     _ number: UInt16, checking bytes: RawSpan, of byteCount: Int
   ) throws(NotelogError) -> FieldEntry? {
@@ -84,8 +85,9 @@ struct RecordBody: ~Escapable {
     return (count, found.offset, found.start)
   }
 
-  /// The same in a directory whose entries are all of forms that are permitted at once, as nearly all are; nothing of another. There
-  /// are no calls and no errors in it, which would take the registers that the loop needs.
+  /// The same in a directory whose entries are all of forms that are permitted at once, as nearly all are;
+  /// nothing of another. There are no calls and no errors in it, which would take the registers that the loop
+  /// needs.
   private static func find(_ number: UInt16, inCommon lines: RawSpan, room: Int) -> (offset: Int, start: Int)?
   {
     var (offset, end, last, found) = (0, 0, 0 as UInt64, (offset: 0, start: 0))
@@ -304,8 +306,9 @@ enum ValueLengths {
   }
   private static var anyByteCount: UInt64 { 31 }
 
-  /// Whether the rules permit a length (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of a directory entry: number,
-  /// type, flags and key reference. Not where these don't go together, or the value is chunked, of which more is asked.
+  /// Whether the rules permit a length (**INV-D3**, **INV-D4**, **INV-D5**), given the first eight bytes of a
+  /// directory entry: number, type, flags and key reference. Not where these don't go together, or the value
+  /// is chunked, of which more is asked.
   @inline(__always)
   static func permit(_ length: UInt32, _ head: UInt64) -> Bool {
     let (type, flags) = (head &>> 16 & 0xFF, head &>> 24 & 0xFF)
@@ -347,8 +350,8 @@ struct ScannedRecord: ~Escapable {
 }
 
 extension Snapshot {
-  /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in the order
-  /// in which they lie on the disk.
+  /// Calls `body` with each record of a collection, its bytes checked, until it returns false. They come in
+  /// the order in which they lie on the disk.
   ///
   /// What can't be read is left out, and `damaged` is told of it; the rest follows, unless it throws.
   func scan(
@@ -384,8 +387,9 @@ extension Snapshot {
 
 // MARK: - Whether an envelope says what the body behind it does: FORMAT.md §5, docs/format-derived.md §33, INV-V3.
 
-/// Compares what the journal knows of a record without its schema with the record itself: queries find records by the one, and show
-/// the other; and compaction keeps the chunks that the one names, which the other refers to.
+/// Compares what the journal knows of a record without its schema with the record itself: queries find
+/// records by the one, and show the other; and compaction keeps the chunks that the one names, which the
+/// other refers to.
 enum EnvelopeCheck {
   /// Compares them.
   ///
@@ -416,7 +420,8 @@ enum EnvelopeCheck {
     }
   }
 
-  /// Whether a key is that of a value: as it is, or, where the field became optional since it was written, as of one that is there.
+  /// Whether a key is that of a value: as it is, or, where the field became optional since it was written, as
+  /// of one that is there.
   private static func isKey(_ key: RawSpan, of value: RawSpan, _ entry: FieldEntry) -> Bool {
     let isOptional = entry.flags.contains(.optional)
     let byteCount = SortKey.byteCount(of: value)

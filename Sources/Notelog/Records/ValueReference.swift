@@ -6,7 +6,8 @@ import NotelogCrypto
 
 /// A reference to a large value: its id and its length, in clear, and a seal that binds both to the field.
 ///
-/// In clear, so that whoever has no key can carry it over, check it against the envelope, and say how long the value is.
+/// In clear, so that whoever has no key can carry it over, check it against the envelope, and say how long
+/// the value is.
 struct ValueReference: Hashable, Sendable {
   /// Id and length.
   private static let clearByteCount = 24

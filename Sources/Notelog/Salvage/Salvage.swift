@@ -7,19 +7,20 @@ import NotelogStorage
 extension Journal {
   /// Copies everything that can be read of a pile of segments into a new store's journal.
   ///
-  /// The pile may lack segments, have them twice or damaged, without headers or under other names. Each record is
-  /// saved in its newest version; what was deleted stays deleted. The pile is only read.
+  /// The pile may lack segments, have them twice or damaged, without headers or under other names. Each
+  /// record is saved in its newest version; what was deleted stays deleted. The pile is only read.
   ///
   /// - Parameters:
   ///   - source: The folder with the pile.
   ///   - target: An empty folder.
-  ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes belong to.
+  ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes
+  ///     belong to.
   ///   - keepsPossiblyStale: Whether a record whose newest version is lost is saved in an older one.
   ///   - options: As for creating the new store.
   ///   - progress: Told how far it has come, after each file.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput` of the target;
-  ///   `cancelled`.
+  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`,
+  ///   `inputOutput` of the target; `cancelled`.
   static func salvage(
     from source: any Storage, to target: any Storage, storeID: ID16? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
@@ -40,7 +41,8 @@ extension Journal {
     return try salvage.run(storeID: storeID, progress)
   }
 
-  /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
+  /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most
+  /// bytes belong to.
   static func storeToSalvage(
     in source: any Storage, keyring: ID16?
   ) throws(NotelogError) -> ID16? {
@@ -50,7 +52,8 @@ extension Journal {
 
 // MARK: - Saves what can be read of a pile of segments: docs/maintenance.md, "Salvage".
 
-/// Two passes over the files: the first finds out where each record's newest version is, the second copies it.
+/// Two passes over the files: the first finds out where each record's newest version is, the second copies
+/// it.
 struct Salvage {
   let source: any Storage
   let target: any Storage
@@ -208,7 +211,8 @@ struct Salvage {
     }
   }
 
-  /// Notes a record whose newest frame is lost: where the checkpoint says that it was, or where a file names it.
+  /// Notes a record whose newest frame is lost: where the checkpoint says that it was, or where a file names
+  /// it.
   private mutating func noteLost(
     _ id: ID16, _ newest: SalvageTable.Version?, at lostPlace: FrameAddress?, _ pile: SalvagePile
   ) {
@@ -289,7 +293,8 @@ struct SalvageScan: ~Copyable {
       isCommitted: isAllCopies || happened(at: pending.first?.place ?? walk.place), &table, &report)
   }
 
-  /// Whether the last bytes are zeros of a segment that was being written: space that was promised and not used.
+  /// Whether the last bytes are zeros of a segment that was being written: space that was promised and not
+  /// used.
   private mutating func isUnused(_ range: Range<Int>) throws(StorageError) -> Bool {
     let isAboveFloor =
       file.number.map { LogPosition(segment: $0, offset: range.lowerBound) >= floor } ?? true
@@ -482,7 +487,8 @@ struct SalvageWriter {
     }
   }
 
-  /// The segment that appending will go on in. It is what makes the segments before it a store, so it comes last.
+  /// The segment that appending will go on in. It is what makes the segments before it a store, so it comes
+  /// last.
   private func writeLogSegment(firstSequence: UInt64) throws(StorageError) {
     let header = SegmentHeader(
       .log, number: number, storeID: storeID, branch: branch, salt: options.random(),

@@ -85,15 +85,17 @@ struct SalvagePile {
   /// The headers of all files that have one.
   private var headers: [SegmentHeader] { files.compactMap(\.header) }
 
-  /// Takes in the marks of a file that is not finished: a finished one names no position above its successor's.
+  /// Takes in the marks of a file that is not finished: a finished one names no position above its
+  /// successor's.
   mutating func hearMarks(of file: SalvageFile) throws(StorageError) {
     guard !file.isCompacted, file.trailer == nil else { return }
     var walk = file.walk()
     try witnesses.hear(&walk)
   }
 
-  /// Finds where the frames end of segments without a trailer, as an opening does: where they make the footer that the live set speaks
-  /// of, none is missing. What follows them is that footer, or space that was promised to it when the process died.
+  /// Finds where the frames end of segments without a trailer, as an opening does: where they make the footer
+  /// that the live set speaks of, none is missing. What follows them is that footer, or space that was
+  /// promised to it when the process died.
   private mutating func findEnds() throws(StorageError) {
     var window = Buffer()
     for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
@@ -227,8 +229,9 @@ struct SalvagePile {
     }
   }
 
-  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the same salts. Frames that were
-  /// moved within a file without a header check under another one, and none is where the checkpoint says that it was.
+  /// Whether a checkpoint is of these segments: those that both know, by a file or by the live set, have the
+  /// same salts. Frames that were moved within a file without a header check under another one, and none is
+  /// where the checkpoint says that it was.
   func isKnown(to head: CheckpointHead) -> Bool {
     var known: [(number: UInt32?, salt: SegmentSalt?)] = files.filter { !$0.isReplaced }.map {
       ($0.number, $0.salt)
@@ -318,7 +321,8 @@ struct SalvageFile {
         (try? Self.hasFrame(file, byteCount, under: SegmentSalt($0.salt))) == true
       } ?? copies.first
     salt = header.map { SegmentSalt($0.salt) }
-    // A segment's name is what a file's name may begin with: `000000000007.journal.bak` was a copy of that segment.
+    // A segment's name is what a file's name may begin with: `000000000007.journal.bak` was a copy of that
+    // segment.
     number = header?.number ?? FileName.segmentNumber(String(name.prefix(20)))
   }
 
@@ -345,8 +349,9 @@ struct SalvageFile {
 
 /// Works out what a segment's salt contributes to its frames' header checksums.
 ///
-/// A payload's checksum does not depend on the salt, so a frame gives itself away without it. CRC-32 is linear: from
-/// such a frame's header checksum, the checksum of the salt before it follows. Two frames that agree settle it.
+/// A payload's checksum does not depend on the salt, so a frame gives itself away without it. CRC-32 is
+/// linear: from such a frame's header checksum, the checksum of the salt before it follows. Two frames that
+/// agree settle it.
 struct SaltSolver: ~Copyable {
   private static let polynomial: UInt32 = 0xEDB8_8320
   /// Frames with longer payloads don't take part: what looks like a frame must not cost much to be refused.

@@ -12,7 +12,8 @@ public struct SalvageSummary: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
       /// A segment that the store counts as its own is not there.
       case missingSegment
-      /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others only.
+      /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others
+      /// only.
       case unreadableFile
       /// Bytes that the system could not read.
       case unreadableBytes
@@ -99,17 +100,18 @@ public struct SalvageSummary: Sendable {
   public internal(set) var deletedCount = 0
   /// Records that were saved in an older version, since their newest is lost.
   public internal(set) var olderVersions: [RecordID] = []
-  /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been deleted, in
-  /// what is lost.
+  /// Where this is not 0, a saved record with a lower revision may have had a newer version, or may have been
+  /// deleted, in what is lost.
   public internal(set) var possiblyStaleBelow: UInt64 = 0
   /// How many records the index places where frames are lost, beside those named: their ids are not known.
   public internal(set) var unnamedRecordCount = 0
   /// What became of the keyring.
   public internal(set) var keyring = KeyringOutcome.missing
-  /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it is the newest that the credential opens,
-  /// or these two don't serve.
+  /// The file that the keyring was found in, where that is neither `keyring` nor `keyring.copy`: it is the
+  /// newest that the credential opens, or these two don't serve.
   public internal(set) var keyringFile: String?
-  /// The names under which other keyrings of the store came along, beside the one in force: nobody knows without a key which is the store's.
+  /// The names under which other keyrings of the store came along, beside the one in force: nobody knows
+  /// without a key which is the store's.
   public internal(set) var furtherKeyrings: [String] = []
   /// The files that frames were read from.
   public internal(set) var files: [String] = []

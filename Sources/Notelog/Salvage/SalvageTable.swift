@@ -1,4 +1,5 @@
-// What a pile of segments says of each record: the newest version it ever names, and the newest that can be read.
+// What a pile of segments says of each record: the newest version it ever names, and the newest that can be
+// read.
 
 import NotelogBase
 import NotelogFormat
@@ -16,7 +17,8 @@ struct SalvageTable {
     }
   }
 
-  /// A version of a record. Millions of them are kept: what is said of it in a bit stands in the number of its transaction.
+  /// A version of a record. Millions of them are kept: what is said of it in a bit stands in the number of
+  /// its transaction.
   struct Version {
     private static let tombstone: UInt64 = 1 << 62
     private static let sound: UInt64 = 1 << 63
@@ -60,7 +62,8 @@ struct SalvageTable {
     var sound: Version?
   }
 
-  /// The newest version that files which count have, of each record; and the newest with a sound frame, where it is another.
+  /// The newest version that files which count have, of each record; and the newest with a sound frame, where
+  /// it is another.
   private var newest: [ID16: Version] = [:]
   private var sound: [ID16: Version] = [:]
   private(set) var chunks: [ChunkKey: Place] = [:]
@@ -69,8 +72,8 @@ struct SalvageTable {
 
   /// Adds a version whose frame is sound.
   ///
-  /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold what was
-  /// deleted since.
+  /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold
+  /// what was deleted since.
   mutating func add(_ id: ID16, _ version: Version, isReplaced: Bool) {
     let entry = entry(id)
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }

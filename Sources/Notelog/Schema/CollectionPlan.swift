@@ -108,7 +108,8 @@ final class CollectionPlan: Sendable {
     return index < fields.count && fields[index].number == number ? index : nil
   }
 
-  /// Compares what a directory says of a value with what the schema permits, and with the key that the record names for it.
+  /// Compares what a directory says of a value with what the schema permits, and with the key that the record
+  /// names for it.
   ///
   /// - Throws: `tampered`, `typeMismatch`.
   @inline(__always)

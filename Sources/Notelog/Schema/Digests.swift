@@ -125,8 +125,8 @@ extension CollectionPlan {
     return "digests of \(fields[source].field.name)"
   }
 
-  /// The bytes whose digest a value's is, which has its presence byte if the field is optional: those that say in an index what is equal. nil where
-  /// there is no value.
+  /// The bytes whose digest a value's is, which has its presence byte if the field is optional: those that
+  /// say in an index what is equal. nil where there is no value.
   func digested(_ value: RawSpan, _ source: Int) throws(NotelogError) -> [UInt8]? {
     let field = fields[source]
     if field.isOptional, value.byteCount == 0 || value.byte(at: 0) == 0 { return nil }

@@ -14,11 +14,13 @@ public struct FieldDescription: Hashable, Sendable {
   public var isOptional = false
   /// The named key that seals the field; nil for a plain field, and where each record names the key.
   public var key: String?
-  /// The field that names the key of each record's value: plain text, never optional. nil where one key seals all, or none does.
+  /// The field that names the key of each record's value: plain text, never optional. nil where one key seals
+  /// all, or none does.
   public var keyField: String?
   /// The keys that may be named there.
   public var keyNames: [String] = []
-  /// Whether an ordered index is kept; only of plain fields. That of a field which became optional later is not used.
+  /// Whether an ordered index is kept; only of plain fields. That of a field which became optional later is
+  /// not used.
   public var isIndexed = false
   /// Whether values are padded before sealing.
   public var isPadded = false
@@ -90,9 +92,11 @@ struct CollectionDescription: Sendable {
   var kept: [String] = []
   /// Fields that are retired once their values have been migrated.
   var migrated: [String] = []
-  /// The record type, to name it in messages; nil where there is none: then only what is to be added is declared.
+  /// The record type, to name it in messages; nil where there is none: then only what is to be added is
+  /// declared.
   var typeName: String?
-  /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is stored stands.
+  /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is
+  /// stored stands.
   var unique: [[String]]?
   /// The sealed ones among them, of which digests are kept that reveal which values are equal.
   var revealed: Set<String> = []
@@ -214,8 +218,8 @@ struct FieldAccess<R: Record>: Sendable {
 
   @inlinable
   init<Value: FieldValue>(_ path: FieldPath<R, Value>) {
-    // A key path costs three times what the rest of encoding a short value does. Computed and observed properties
-    // have no offset, and go through it.
+    // A key path costs three times what the rest of encoding a short value does. Computed and observed
+    // properties have no offset, and go through it.
     guard let offset = MemoryLayout<R>.offset(of: path) else {
       self.init(
         encode: { record, scratch in scratch.append(try record[keyPath: path].stored) },
@@ -250,7 +254,8 @@ public enum SchemaElement<R: Record>: Sendable {
   case kept(String)
   /// The names of fields whose values become others, and the ``Migrated`` that says how.
   case migrated([String], step: any Sendable)
-  /// The properties whose values no two records share, and whether digests are kept that reveal which are equal.
+  /// The properties whose values no two records share, and whether digests are kept that reveal which are
+  /// equal.
   case unique([any PartialKeyPath<R> & Sendable], revealsEquality: Bool)
 }
 

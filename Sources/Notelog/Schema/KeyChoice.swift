@@ -23,7 +23,8 @@ extension StoredField {
     for index in choices.indices { try change(&choices[index].keys) }
   }
 
-  /// Takes in the keys that a declaration lists, in the generations in force. Those that it doesn't list stay.
+  /// Takes in the keys that a declaration lists, in the generations in force. Those that it doesn't list
+  /// stay.
   mutating func addChoices(
     of field: FieldDescription, in collection: String, key: (String) throws(NotelogError) -> UInt32?,
     newKey: (String) throws(NotelogError) -> UInt32?
@@ -151,7 +152,8 @@ extension CollectionPlan {
     choice.keys.contains(reference) || isNewer(reference, than: choice.keys)
   }
 
-  /// The reference that a value is sealed under when it is sealed anew: the one in force of its own key, where each record has its own.
+  /// The reference that a value is sealed under when it is sealed anew: the one in force of its own key,
+  /// where each record has its own.
   func keyReference(replacing reference: UInt32, _ index: Int) -> UInt32 {
     guard fields[index].field.isKeyChosen else { return fields[index].keyReference }
     let choices = fields[index].field.choices

@@ -14,7 +14,8 @@
 /// }
 /// ```
 ///
-/// Properties that the schema doesn't name aren't stored; they have their initial value when a record is read.
+/// Properties that the schema doesn't name aren't stored; they have their initial value when a record is
+/// read.
 public protocol Record: Sendable {
   /// Creates a record with the initial values that fields missing from a stored record take.
   init()
@@ -28,9 +29,10 @@ public protocol Record: Sendable {
 
 /// The fields of a record type, and the collection that keeps its records.
 ///
-/// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked: fields may be added, retired,
-/// renamed and migrated; a field's type, and whether it is sealed, never change. A schema that adds fields names all that the store has:
-/// what is neither declared nor ``Retired``, ``Migrated`` or ``Kept`` would be out of sight, and is refused with `schemaConflict`. One that adds
+/// The store keeps a copy, by which fields are numbered, tools read the store, and changes are checked:
+/// fields may be added, retired, renamed and migrated; a field's type, and whether it is sealed, never
+/// change. A schema that adds fields names all that the store has: what is neither declared nor ``Retired``,
+/// ``Migrated`` or ``Kept`` would be out of sight, and is refused with `schemaConflict`. One that adds
 /// nothing may leave fields out: then it is an older version of the app's, or a part.
 public struct Schema<R: Record>: Sendable {
   let description: CollectionDescription
@@ -126,8 +128,8 @@ public struct Plain<R: Record, Value: FieldValue> {
   /// - Parameters:
   ///   - name: The field's name in the store.
   ///   - path: The property.
-  ///   - indexed: Whether an ordered index is kept, for sorting and for conditions. Of an optional property it serves if the property was
-  ///     optional when it was first declared; otherwise queries go without.
+  ///   - indexed: Whether an ordered index is kept, for sorting and for conditions. Of an optional property
+  ///     it serves if the property was optional when it was first declared; otherwise queries go without.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @inlinable
   public init(_ name: String, _ path: FieldPath<R, Value>, indexed: Bool, formerly: String...)
@@ -192,8 +194,8 @@ public struct Sealed<R: Record, Value: FieldValue> {
   ///   - name: The field's name in the store. Names aren't secret.
   ///   - path: The property.
   ///   - key: The named key that seals the field; it is made when the store first sees the schema.
-  ///   - compressed: Whether values are compressed before sealing, which implies `padded`. Not where others may choose a part of a value
-  ///     and another part is secret: sizes give that away, letter by letter.
+  ///   - compressed: Whether values are compressed before sealing, which implies `padded`. Not where others
+  ///     may choose a part of a value and another part is secret: sizes give that away, letter by letter.
   ///   - padded: Whether values are padded before sealing, so that their lengths show less.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @inlinable
@@ -204,16 +206,18 @@ public struct Sealed<R: Record, Value: FieldValue> {
     self.init(name, formerly, path, FieldAccess(path), key, compressed, padded)
   }
 
-  /// Has each record name the key of its value, in a plain field: so a record has the access class of the key that it chooses.
+  /// Has each record name the key of its value, in a plain field: so a record has the access class of the key
+  /// that it chooses.
   ///
   /// ```swift
   /// Plain("protection", \.protection)
   /// Sealed("secret", \.secret).key(from: \.protection)
   /// ```
   ///
-  /// Each case's stored text is a key's name, and in the clear. A value opens only under the key that its record names: a record whose
-  /// `protection` was altered on the disk is `tampered`. Setting `protection` seals the record's values anew, which needs the old key and the new
-  /// one; while one of them is locked it throws `locked`. Which field names the key never changes; cases may be added.
+  /// Each case's stored text is a key's name, and in the clear. A value opens only under the key that its
+  /// record names: a record whose `protection` was altered on the disk is `tampered`. Setting `protection`
+  /// seals the record's values anew, which needs the old key and the new one; while one of them is locked it
+  /// throws `locked`. Which field names the key never changes; cases may be added.
   ///
   /// - Parameter path: The property: the schema declares it as a plain field, not optional.
   /// - Returns: The field.
@@ -226,8 +230,9 @@ public struct Sealed<R: Record, Value: FieldValue> {
   ///
   /// - Parameters:
   ///   - path: The property: the schema declares it as a plain field, not optional.
-  ///   - choices: What it may be, up to 255: each one's stored text is a key's name. More may be added later. What is none of them, no record with a
-  ///     value for this field can have: putting it throws `invalidArgument`.
+  ///   - choices: What it may be, up to 255: each one's stored text is a key's name. More may be added later.
+  ///     What is none of them, no record with a value for this field can have: putting it throws
+  ///     `invalidArgument`.
   /// - Returns: The field.
   public func key<Choice: FieldValue>(from path: FieldKeyPath<R, Choice>, among choices: [Choice]) -> Sealed
   where Choice.Stored == String {
@@ -257,7 +262,8 @@ extension Sealed where Value == EncodedJSON {
   ///   - name: The field's name in the store. Names aren't secret.
   ///   - path: The property.
   ///   - key: The named key that seals the field.
-  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - compressed: Whether values are compressed before sealing: see
+  ///     ``init(_:_:key:compressed:padded:formerly:)``.
   ///   - padded: Whether values are padded before sealing.
   ///   - formerly: Names the field had in earlier versions of the schema.
   @_disfavoredOverload
@@ -276,7 +282,8 @@ extension Sealed where Value == EncodedJSON? {
   ///   - name: The field's name in the store. Names aren't secret.
   ///   - path: The property.
   ///   - key: The named key that seals the field.
-  ///   - compressed: Whether values are compressed before sealing: see ``init(_:_:key:compressed:padded:formerly:)``.
+  ///   - compressed: Whether values are compressed before sealing: see
+  ///     ``init(_:_:key:compressed:padded:formerly:)``.
   ///   - padded: Whether values are padded before sealing.
   ///   - formerly: Names the field had in earlier versions of the schema.
   public init<Document: Codable & Sendable>(
@@ -299,11 +306,14 @@ extension Sealed where Value == EncodedJSON? {
 /// }
 /// ```
 ///
-/// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type or by field names, is refused with `conflict`, which names the record that has the value. A record
-/// that has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes.
+/// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type
+/// or by field names, is refused with `conflict`, which names the record that has the value. A record that
+/// has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes.
 ///
-/// The fields are plain and indexed, or sealed if the rule says what that reveals: an index leads to the records that may have the value. (Where some record lacks a field, as it was written before there was one, no index does, and all are gone through for each
-/// record that is written.) The rule is for what is written from then on; records that there are already aren't looked at.
+/// The fields are plain and indexed, or sealed if the rule says what that reveals: an index leads to the
+/// records that may have the value. (Where some record lacks a field, as it was written before there was one,
+/// no index does, and all are gone through for each record that is written.) The rule is for what is written
+/// from then on; records that there are already aren't looked at.
 public struct Unique<R: Record> {
   let paths: [any PartialKeyPath<R> & Sendable]
   let revealsEquality: Bool
@@ -313,15 +323,18 @@ public struct Unique<R: Record> {
     (paths, revealsEquality) = ([path], false)
   }
 
-  /// No two records have the same value in a sealed field. It reveals to whoever has the files which values are equal: versions of one record that
-  /// had the same value, and records that were given a value which another had had before.
+  /// No two records have the same value in a sealed field. It reveals to whoever has the files which values
+  /// are equal: versions of one record that had the same value, and records that were given a value which
+  /// another had had before.
   ///
-  /// A digest of each value is kept beside it, in the clear, under a key that is derived from the field's: without that key nobody tells what a
-  /// value is, nor tries guesses, nor compares stores or fields. Writing a value needs the field's key, and every other one that it was sealed
-  /// under before; the key's rotation makes the digests anew, and once it is shredded they are of no use. Conditions that the field has
-  /// some value (`is`, `isIn`) find records by the digest, and open no others.
+  /// A digest of each value is kept beside it, in the clear, under a key that is derived from the field's:
+  /// without that key nobody tells what a value is, nor tries guesses, nor compares stores or fields. Writing
+  /// a value needs the field's key, and every other one that it was sealed under before; the key's rotation
+  /// makes the digests anew, and once it is shredded they are of no use. Conditions that the field has some
+  /// value (`is`, `isIn`) find records by the digest, and open no others.
   ///
-  /// - Parameter path: The field: sealed, under one key, not JSON, its values at most ``Limits/digestedBytes`` long.
+  /// - Parameter path: The field: sealed, under one key, not JSON, its values at most
+  ///   ``Limits/digestedBytes`` long.
   public init<Value: FieldValue>(revealingEqualityOf path: FieldKeyPath<R, Value>) {
     (paths, revealsEquality) = ([path], true)
   }
@@ -336,7 +349,8 @@ public struct Unique<R: Record> {
 
 // MARK: - Fields that a record type has no property for: retired, or used by other versions of the app.
 
-/// The name of a field that is no more: its values go with each record's next update, and its name isn't used again.
+/// The name of a field that is no more: its values go with each record's next update, and its name isn't used
+/// again.
 ///
 /// An older version of the app, which still has the property, reads its initial value.
 public struct Retired {

@@ -31,9 +31,11 @@ struct StoredField: Hashable, Sendable {
   var flags: FieldFlags
   var isIndexed: Bool
   var isRetired: Bool
-  /// Whether the field was optional when it was first declared: then all of its sort keys say whether there is a value.
+  /// Whether the field was optional when it was first declared: then all of its sort keys say whether there
+  /// is a value.
   var wasAlwaysOptional = false
-  /// For each named key the field was ever sealed under, a reference to one of its generations; the last is in force.
+  /// For each named key the field was ever sealed under, a reference to one of its generations; the last is
+  /// in force.
   var keys: [UInt32]
   /// The number of the field that names each value's key; 0 where it is none's.
   var keyField: UInt16 = 0
@@ -235,8 +237,8 @@ extension SchemaCursor {
 // MARK: - How a stored schema follows the one in code, and when it refuses to (FORMAT.md 21.3).
 
 extension StoredSchema {
-  /// The schema of a collection that the store doesn't have yet. `key` gives the reference of a named key's current
-  /// generation.
+  /// The schema of a collection that the store doesn't have yet. `key` gives the reference of a named key's
+  /// current generation.
   init(
     declaring declared: CollectionDescription, collection: UInt16,
     key: (String) throws(NotelogError) -> UInt32
@@ -250,14 +252,16 @@ extension StoredSchema {
     revision = 1
   }
 
-  /// Follows a declaration: fields are added, renamed, retired; a type or a seal that would change is refused.
+  /// Follows a declaration: fields are added, renamed, retired; a type or a seal that would change is
+  /// refused.
   ///
   /// - Parameters:
   ///   - declared: What code declares.
-  ///   - key: The reference of a named key's current generation; nil where names are locked: what the store knows
-  ///     then stands.
+  ///   - key: The reference of a named key's current generation; nil where names are locked: what the store
+  ///     knows then stands.
   ///   - newKey: The same for fields that are new, where it differs.
-  ///   - isMigrated: Whether the values of fields that are to be migrated have been; the fields are then retired.
+  ///   - isMigrated: Whether the values of fields that are to be migrated have been; the fields are then
+  ///     retired.
   /// - Returns: Whether anything changed.
   /// - Throws: `schemaConflict`; `locked` where a new field's key can't be looked up.
   @discardableResult
@@ -324,8 +328,8 @@ extension StoredSchema {
 
   /// Where the declared field stands, by its name or a former one.
   ///
-  /// The name under which it was first declared must be among those the code knows: a schema that was tampered with
-  /// then can't pass one field's values off as another's.
+  /// The name under which it was first declared must be among those the code knows: a schema that was
+  /// tampered with then can't pass one field's values off as another's.
   private func index(
     of field: FieldDescription, in declared: CollectionDescription
   ) throws(NotelogError) -> Int? {
@@ -361,7 +365,8 @@ extension StoredSchema {
     }
   }
 
-  /// Refuses a record type that adds fields, and leaves others out that are in use: a field that was renamed, or another type's collection.
+  /// Refuses a record type that adds fields, and leaves others out that are in use: a field that was renamed,
+  /// or another type's collection.
   private func refuseForgotten(
     by declared: CollectionDescription, adding new: [FieldDescription]
   ) throws(NotelogError) {

@@ -57,14 +57,15 @@ final class Segment: Sendable {
       number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures, replaced: replaced)
   }
 
-  /// The same in another file, which a recovery has put in its place. Who holds this one reads on in its file, and not in the blocks that
-  /// are kept under its number.
+  /// The same in another file, which a recovery has put in its place. Who holds this one reads on in its
+  /// file, and not in the blocks that are kept under its number.
   func finished(as entry: LiveEntry, in file: any StorageFile) -> Segment {
     _ = replaced.exchange(true)
     return Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
   }
 
-  /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them live.
+  /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them
+  /// live.
   var liveBytes: Int { recordBytes + figures.chunks.load(ordering: .relaxed) }
   /// The bytes of live records and deletions among them.
   var recordBytes: Int { figures.live.load(ordering: .relaxed) }
@@ -75,8 +76,8 @@ final class Segment: Sendable {
     if byteCount < 0 { noteDeath() }
   }
 
-  // Whether all of the records in it are current. Where that is known, what goes through the segment need not look each
-  // of them up in the index, which costs it a wait for memory.
+  // Whether all of the records in it are current. Where that is known, what goes through the segment need not
+  // look each of them up in the index, which costs it a wait for memory.
 
   /// How often one of its frames died, as far as is known.
   var deathCount: Int { figures.deaths.load(ordering: .acquiring) }
@@ -87,7 +88,8 @@ final class Segment: Sendable {
   /// Notes that all records were found to be current, by looking them up after there had been so many deaths.
   func noteWhole(since deathCount: Int) { figures.wholeSince.store(deathCount, ordering: .releasing) }
 
-  /// Whether all records in it are known to be current now. Of what is being appended to, that is all that is visible.
+  /// Whether all records in it are known to be current now. Of what is being appended to, that is all that is
+  /// visible.
   var isWhole: Bool { figures.wholeSince.load(ordering: .acquiring) == deathCount }
 
   /// Counts bytes of chunks that became live, or died.
@@ -96,8 +98,8 @@ final class Segment: Sendable {
   /// Notes that everything below an offset is visible, and so filled.
   func show(upTo end: Int) { figures.visibleEnd.store(end, ordering: .releasing) }
 
-  /// Up to where its bytes never change again: all of them once it is finished, and until then what was written to it and
-  /// is visible, as far as that is known.
+  /// Up to where its bytes never change again: all of them once it is finished, and until then what was
+  /// written to it and is visible, as far as that is known.
   var visibleEnd: Int {
     cutEnd ?? entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring)
   }
@@ -119,10 +121,12 @@ struct EntryReading: Sendable {
     let highestSequence: UInt64?
   }
 
-  /// What does not check and costs nothing: the footer, where the frames are all there; a mark; the live set's frame.
+  /// What does not check and costs nothing: the footer, where the frames are all there; a mark; the live
+  /// set's frame.
   var damages: [Finding] = []
   var losses: [Loss] = []
-  /// Where the frames end of a finished segment of which none is lost, as its footer says, or as they make the footer that is meant.
+  /// Where the frames end of a finished segment of which none is lost, as its footer says, or as they make
+  /// the footer that is meant.
   var framesEnd: Int?
   /// Whether every entry there ever was has been shown.
   var isWhole: Bool { losses.isEmpty }
@@ -137,8 +141,8 @@ struct EntryReading: Sendable {
 }
 
 extension Segment {
-  /// The trailer of a finished segment; nothing where it does not check, isn't the one that the live set speaks of, or the file has
-  /// lost its end.
+  /// The trailer of a finished segment; nothing where it does not check, isn't the one that the live set
+  /// speaks of, or the file has lost its end.
   func trailer() throws(StorageError) -> Trailer? {
     guard let entry, let trailer = try Trailer.read(file, byteCount: entry.byteCount),
       trailer.footerChecksum == entry.footerChecksum
@@ -146,11 +150,13 @@ extension Segment {
     return trailer
   }
 
-  /// Calls `body` with what the footer lists, or with what the frames say where no footer checks, from one offset up to a limit.
+  /// Calls `body` with what the footer lists, or with what the frames say where no footer checks, from one
+  /// offset up to a limit.
   ///
   /// - Parameters:
   ///   - start: Entries before it are passed over.
-  ///   - limit: Where frames end, in a segment that isn't finished; in one that is, no more than its footer's place matters.
+  ///   - limit: Where frames end, in a segment that isn't finished; in one that is, no more than its footer's
+  ///     place matters.
   ///   - window: Memory to read through.
   ///   - body: Called with an entry and its envelope.
   /// - Returns: What does not check, and where frames are lost that nothing names.
@@ -246,8 +252,8 @@ extension Segment {
       EntryReading.Loss(range: range, highestSequence: lost.highestSequence(in: kind)))
   }
 
-  /// In a finished segment without a trailer, the footer that its frames make tells whether all of them are there: the live set
-  /// has its checksum.
+  /// In a finished segment without a trailer, the footer that its frames make tells whether all of them are
+  /// there: the live set has its checksum.
   private func proveFrames(
     of entry: LiveEntry, end: Int, _ reading: inout EntryReading
   ) throws(StorageError) {
@@ -301,7 +307,8 @@ extension Segment {
     guard state == .complete else { throw unreadable }
   }
 
-  /// Where the frames are that are still there: those that the footer lists, complete or not; without a trailer, those that check.
+  /// Where the frames are that are still there: those that the footer lists, complete or not; without a
+  /// trailer, those that check.
   func soundOffsets() throws(StorageError) -> Set<Int> {
     var offsets: Set<Int> = []
     guard let trailer = try trailer() else {
@@ -380,7 +387,8 @@ final class DeferredFile: StorageFile {
 
 // MARK: - What stands for a file that is not there: FORMAT.md §12, line 7.
 
-/// A segment's file that is missing, or holds something else: nothing can be read of it, as of one that was cut to nothing.
+/// A segment's file that is missing, or holds something else: nothing can be read of it, as of one that was
+/// cut to nothing.
 final class MissingFile: StorageFile {
   let name: String
 

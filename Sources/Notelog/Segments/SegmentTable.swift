@@ -53,8 +53,8 @@ final class SegmentTable: Sendable {
     count(byteCount)
   }
 
-  /// Counts bytes that became live in a segment in the place of others that died: in one step, as writers that look whether
-  /// there is room must not see both.
+  /// Counts bytes that became live in a segment in the place of others that died: in one step, as writers
+  /// that look whether there is room must not see both.
   func replaceLive(_ oldByteCount: Int, in old: Segment?, with newByteCount: Int, in segment: Segment) {
     segment.addLive(newByteCount)
     old?.addLive(-oldByteCount)
@@ -99,7 +99,8 @@ final class SegmentTable: Sendable {
     }
   }
 
-  /// Counts bytes of segments that were removed no longer: only once their files are gone may writers take the room.
+  /// Counts bytes of segments that were removed no longer: only once their files are gone may writers take
+  /// the room.
   func noteDeleted(_ byteCount: Int) { finishedByteTotal.subtract(byteCount, ordering: .relaxed) }
 }
 
@@ -107,7 +108,8 @@ final class SegmentTable: Sendable {
 
 /// The segment and offset of a frame, with what the index must know of it without reading it.
 struct FrameAddress: Hashable, Sendable, BitwiseCopyable {
-  /// Segment (32 bits, highest), flags (4 bits), offset / 8 (28 bits). Zero is no place: there is no segment 0.
+  /// Segment (32 bits, highest), flags (4 bits), offset / 8 (28 bits). Zero is no place: there is no segment
+  /// 0.
   let bits: UInt64
 
   /// No place at all.

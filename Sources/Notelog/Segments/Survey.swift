@@ -53,8 +53,8 @@ struct Survey {
   private(set) var storeID: ID16?
   /// Numbers of files without any valid header.
   private(set) var unreadable: [UInt32] = []
-  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their creation
-  /// was interrupted.
+  /// Numbers of those among them that hold nothing behind the place of a header and an empty live set: their
+  /// creation was interrupted.
   private(set) var interruptedCreations: [UInt32] = []
   /// Numbers of files whose header is of another store, or of another number.
   private(set) var foreign: [UInt32] = []
@@ -65,8 +65,8 @@ struct Survey {
 
   /// Reads the headers of all segments in the store's folder.
   ///
-  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created when
-  /// the power went may hold anything, the header of another store's segment among it.
+  /// The store's id, where it is not given, is the one that most segments bear: a file that was being created
+  /// when the power went may hold anything, the header of another store's segment among it.
   init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
     let names = try fromStorage(storage.names(in: ""))
     var found: [FoundSegment] = []
@@ -116,8 +116,8 @@ struct Survey {
   /// Whether there is no segment at all, but for interrupted creations.
   var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
 
-  /// Whether a folder has a segment of a log, and whether what an app wrote is in any of its segments, or may be: records that are no
-  /// schemas, deletions, large values.
+  /// Whether a folder has a segment of a log, and whether what an app wrote is in any of its segments, or may
+  /// be: records that are no schemas, deletions, large values.
   static func contents(
     of storage: any Storage
   ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
@@ -203,7 +203,8 @@ struct Survey {
       isIncomplete: isIncomplete)
   }
 
-  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks this.
+  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks
+  /// this.
   private static func readIncompleteness(
     _ file: any StorageFile, _ trailer: Trailer
   ) throws(NotelogError) -> Bool {
@@ -272,8 +273,8 @@ struct FolderNames {
 
 // MARK: - A store's folder on a medium with bad sectors, read all the same: FORMAT.md §12.3.
 
-/// A folder in which unreadable sectors of segments read as zeros. Whoever writes does not look through it: what a recovery can't read it
-/// must not cut.
+/// A folder in which unreadable sectors of segments read as zeros. Whoever writes does not look through it:
+/// what a recovery can't read it must not cut.
 final class ForgivingStorage: Storage {
   private let base: any Storage
 

@@ -6,9 +6,10 @@ import NotelogStorage
 
 /// Marks a folder in which a store is being made, so that one that was interrupted is known for what it is.
 ///
-/// The mark is the file `creating`, held locked. It is durable before anything else is in the folder, and becomes `created` when everything
-/// is. `created` is never removed: beside it, `creating` says nothing, whoever put it there. Marks are anybody's to change, so nothing is
-/// removed on their word alone: a folder whose segments hold records is never cleared, and with a log and a keyring it is a store.
+/// The mark is the file `creating`, held locked. It is durable before anything else is in the folder, and
+/// becomes `created` when everything is. `created` is never removed: beside it, `creating` says nothing,
+/// whoever put it there. Marks are anybody's to change, so nothing is removed on their word alone: a folder
+/// whose segments hold records is never cleared, and with a log and a keyring it is a store.
 struct Creation {
   private static let content = Array("notelog: a store is being made in this folder\n".utf8)
 
@@ -17,7 +18,8 @@ struct Creation {
 
   /// Begins, in a folder that holds nothing, or what an interrupted creation left, which is removed.
   ///
-  /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it now.
+  /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it
+  ///   now.
   static func begin(in storage: any Storage) throws(NotelogError) -> Creation {
     try about(storage) { () throws(NotelogError) in try Creation(in: storage) }
   }
@@ -103,7 +105,8 @@ struct Creation {
     }
   }
 
-  /// Notes in a store that it is one, where `created` does not. A store that can't be written to does without.
+  /// Notes in a store that it is one, where `created` does not. A store that can't be written to does
+  /// without.
   static func noteFinished(in storage: any Storage) {
     guard let file = try? storage.openFile(FileName.created, .createIfMissing) else { return }
     defer { file.close() }

@@ -6,9 +6,11 @@ import NotelogCrypto
 
 /// A secret that one of the keyring's slots accepts.
 public enum Credential: Sendable {
-  /// A password, which is not empty. It is brought into Unicode's normal form C, so that it doesn't depend on the keyboard.
+  /// A password, which is not empty. It is brought into Unicode's normal form C, so that it doesn't depend on
+  /// the keyboard.
   case password(String)
-  /// A password's UTF-8 in memory that is wiped; what is in normal form C already, as most is, is never in a `String`.
+  /// A password's UTF-8 in memory that is wiped; what is in normal form C already, as most is, is never in a
+  /// `String`.
   case passwordBytes(SecretBytes)
   /// 32 random bytes, kept by the app: in a keychain, for instance.
   case key([UInt8])
@@ -19,14 +21,17 @@ public enum Credential: Sendable {
   /// What ``Store/unlockRoot()`` gave, of this store: it unlocks the store, and is in no slot of its keyring.
   case root(SecretBytes)
 
-  /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't matter.
+  /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't
+  /// matter.
   ///
-  /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which group, where that can be told.
+  /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which
+  ///   group, where that can be told.
   public static func recoveryKey(text: String) throws -> Credential {
     .recoveryKey(try RecoveryText.decode(text))
   }
 
-  /// Refuses a password that is none, where it would become one. A store that has it already is opened with it.
+  /// Refuses a password that is none, where it would become one. A store that has it already is opened with
+  /// it.
   func refuseEmpty(_ place: String) throws(NotelogError) {
     switch self {
     case .password(""): break
@@ -102,10 +107,12 @@ extension Credential: CustomStringConvertible {
 
 // MARK: - Recovery keys as people write them down (docs/format-keyring.md 10.3).
 
-/// A recovery key's text: 60 letters and digits that can't be taken for each other (Crockford's base 32), in ten groups of six.
+/// A recovery key's text: 60 letters and digits that can't be taken for each other (Crockford's base 32), in
+/// ten groups of six.
 ///
-/// It begins with N1; then come the 32 bytes, in 52 letters, and six letters that check all of it: the checksum of Bech32m, which finds every
-/// error in up to four letters, and so each letter typed wrongly and each two exchanged.
+/// It begins with N1; then come the 32 bytes, in 52 letters, and six letters that check all of it: the
+/// checksum of Bech32m, which finds every error in up to four letters, and so each letter typed wrongly and
+/// each two exchanged.
 enum RecoveryText {
   private static let letters = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let prefix: [UInt8] = [21, 1]
@@ -208,8 +215,9 @@ enum RecoveryText {
 
 // MARK: - Secret bytes for apps: a password as it is read, the unlock root as it is kept.
 
-/// Bytes that nobody else may see: in memory of their own that is locked against swapping and left out of core dumps, where the system
-/// grants it (``StoreInfo/memoryNote``), and wiped when the last reference to them goes.
+/// Bytes that nobody else may see: in memory of their own that is locked against swapping and left out of
+/// core dumps, where the system grants it (``StoreInfo/memoryNote``), and wiped when the last reference to
+/// them goes.
 ///
 /// They can't be compared or printed.
 public final class SecretBytes: Sendable {
@@ -303,8 +311,8 @@ public final class SecretBytes: Sendable {
     try body(secret.bytes)
   }
 
-  /// A password's bytes in Unicode's normal form C. Most are already; those that aren't go through a `String`, which stays in ordinary
-  /// memory until that is used again.
+  /// A password's bytes in Unicode's normal form C. Most are already; those that aren't go through a
+  /// `String`, which stays in ordinary memory until that is used again.
   func normalizedCopy() throws(CryptoError) -> Secret { try Self.normalizedCopy(secret) }
 
   private static func normalizedCopy(_ secret: borrowing Secret) throws(CryptoError) -> Secret {

@@ -6,16 +6,18 @@ import NotelogCrypto
 import NotelogFormat
 import NotelogStorage
 
-/// Where this device's secret is. Keys that are to be used on this device only need it, and so do keys that are always open.
+/// Where this device's secret is. Keys that are to be used on this device only need it, and so do keys that
+/// are always open.
 ///
-/// It is made when the first such key is, and is in no store and no backup. Whoever loses it loses the keys that need it.
+/// It is made when the first such key is, and is in no store and no backup. Whoever loses it loses the keys
+/// that need it.
 public enum DeviceSecret: Sendable {
   /// The file `notelog/device-secret` in the folder `$XDG_STATE_HOME`, or in `~/.local/state`.
   case standard
   /// A file.
   case file(String)
-  /// 32 bytes that the app keeps: in a keychain, for instance. The closure says what they are, and makes them where it is asked to and
-  /// there are none; nil otherwise.
+  /// 32 bytes that the app keeps: in a keychain, for instance. The closure says what they are, and makes them
+  /// where it is asked to and there are none; nil otherwise.
   case kept(@Sendable (_ making: Bool) throws -> [UInt8]?)
 
   /// The path of its file; nil where it is none.
@@ -65,8 +67,8 @@ public enum DeviceSecret: Sendable {
 
 // MARK: - The file of this device's secret (docs/format-keyring.md 10.4), and what is durable before anything depends on it.
 
-/// This device's secret in a file of its own. What is given out to make keys with is there after a crash too: the file, its name and the
-/// folder's are durable before.
+/// This device's secret in a file of its own. What is given out to make keys with is there after a crash too:
+/// the file, its name and the folder's are durable before.
 struct DeviceSecretFile: Sendable {
   private static let magic: UInt64 = 0x6563_6976_6564_4C4E
   private static let byteCount = 44
@@ -94,8 +96,8 @@ struct DeviceSecretFile: Sendable {
     } catch { throw .noDeviceSecret }
   }
 
-  /// Makes the folder. One that is there may be of a process that died before its name was durable, or somebody else's, who left us no right
-  /// to sync the folder above.
+  /// Makes the folder. One that is there may be of a process that died before its name was durable, or
+  /// somebody else's, who left us no right to sync the folder above.
   private func makeFolder() throws(StorageError) {
     if folder.isEmpty { return }
     var isNew = true

@@ -38,8 +38,8 @@ struct KeyringFiles: Sendable {
     }
   }
 
-  /// What an opening goes by. Where neither file serves, one that only reads goes by an empty keyring: nothing sealed opens, and all that is
-  /// plain is there.
+  /// What an opening goes by. Where neither file serves, one that only reads goes by an empty keyring:
+  /// nothing sealed opens, and all that is plain is there.
   func load(
     of storeID: ID16, forReading: Bool = false
   ) throws(NotelogError) -> (keyring: Keyring, other: Keyring?, finding: TwinFinding) {
@@ -62,11 +62,13 @@ struct KeyringFiles: Sendable {
     return buffer.bytes.load(UInt64.self, at: offset) != keyring.generation
   }
 
-  /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie beside them.
+  /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie
+  /// beside them.
   ///
   /// - Parameters:
   ///   - storeID: The store that they must belong to; nil where it is not known.
-  ///   - isUnderAnyName: Whether those count too that sync programs and people left under other names than a backup does.
+  ///   - isUnderAnyName: Whether those count too that sync programs and people left under other names than a
+  ///     backup does.
   /// - Returns: Their names, and what is in them.
   func all(of storeID: ID16?, underAnyName isUnderAnyName: Bool = false) -> [(name: String, keyring: Keyring)]
   {
@@ -114,7 +116,8 @@ struct KeyringFiles: Sendable {
     throw refusal
   }
 
-  /// Puts a keyring beside the two, in the place of none: whether it is the store's, nobody with a key has checked.
+  /// Puts a keyring beside the two, in the place of none: whether it is the store's, nobody with a key has
+  /// checked.
   ///
   /// - Returns: Its name.
   @discardableResult
@@ -144,8 +147,8 @@ extension Keyring: Generational {}
 
 // MARK: - The secret without which a named key's wraps don't open, in a file of its own that can be overwritten (docs/format-keyring.md 10.10).
 
-/// A named key's effaceable secret. No other file of the store holds it, no backup has it, and nothing replaces the file: it is
-/// overwritten where it lies.
+/// A named key's effaceable secret. No other file of the store holds it, no backup has it, and nothing
+/// replaces the file: it is overwritten where it lies.
 struct EffaceableFile {
   private static let magic: UInt64 = 0x6563_6166_6665_4C4E
   private static let checkedByteCount = 68
@@ -199,8 +202,8 @@ struct EffaceableFile {
     }
   }
 
-  /// Overwrites it, with random bytes and then with zeros, each durably, and removes it. A file that is gone, or was overwritten before, is
-  /// no obstacle.
+  /// Overwrites it, with random bytes and then with zeros, each durably, and removes it. A file that is gone,
+  /// or was overwritten before, is no obstacle.
   func efface() throws(NotelogError) {
     var noise = [UInt8](repeating: 0, count: Self.byteCount)
     for index in noise.indices { noise[index] = .random(in: 0...255) }

@@ -7,7 +7,8 @@ import NotelogStorage
 
 /// Reads and replaces the file `schemas`.
 struct SchemaFile: Sendable {
-  /// A schema with its MAC, read and not yet made ready for use: where the log has the same bytes, it isn't needed.
+  /// A schema with its MAC, read and not yet made ready for use: where the log has the same bytes, it isn't
+  /// needed.
   struct Entry: Sendable {
     let schema: StoredSchema
     let bytes: [UInt8]
@@ -33,7 +34,8 @@ struct SchemaFile: Sendable {
 
   let storage: any Storage
 
-  /// Reads the file: the schemas in it, by the numbers of their collections. What is wrong with it is no error: it is the second copy.
+  /// Reads the file: the schemas in it, by the numbers of their collections. What is wrong with it is no
+  /// error: it is the second copy.
   func read(of storeID: ID16) -> FileCopy<[UInt16: Entry]> {
     FileCopy(Self.name, in: storage, upTo: Limits.schemaFileBytes) { bytes throws(NotelogError) in
       try Self.parse(bytes.rawSpan, of: storeID)
@@ -131,7 +133,8 @@ extension SchemaRegistry.Stored {
 struct SchemaCopies: Sendable {
   /// The schemas in force, by the numbers of their collections.
   private(set) var chosen: [UInt16: SchemaRegistry.Stored] = [:]
-  /// The collections whose schema comes from the file: their records in the log can't be read, are missing, or are older.
+  /// The collections whose schema comes from the file: their records in the log can't be read, are missing,
+  /// or are older.
   private(set) var fromFile: Set<UInt16> = []
   /// How many records of collection 0 the log has that can be read, whatever they hold.
   private(set) var countInLog = 0
@@ -164,7 +167,8 @@ struct SchemaCopies: Sendable {
         chosen[stored.plan.number] = stored
         if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
       } catch {
-        // A schema that can't be read costs its collection at most, and so does what can't be a schema: no key is needed to write that.
+        // A schema that can't be read costs its collection at most, and so does what can't be a schema: no
+        // key is needed to write that.
         if error.code == .closed { throw error }
         revisions[key] = try? journal.revision(of: key)
         if let number = SchemaRecord.number(key) {
@@ -218,8 +222,8 @@ struct SchemaCopies: Sendable {
     finding.lost = unreadable.subtracting(fromFile).sorted()
   }
 
-  /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what can't, the next
-  /// opening tries again.
+  /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what
+  /// can't, the next opening tries again.
   ///
   /// - Returns: Whether records were written.
   func mend(_ journal: Journal, _ file: SchemaFile, of storeID: ID16) -> Bool {

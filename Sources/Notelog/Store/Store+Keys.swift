@@ -5,7 +5,8 @@ import NotelogCrypto
 
 /// When a named key may be used, and whether it travels with the store.
 ///
-/// A record can say it of itself, where keys have the names of their classes: as the plain field that ``Sealed/key(from:)`` takes.
+/// A record can say it of itself, where keys have the names of their classes: as the plain field that
+/// ``Sealed/key(from:)`` takes.
 public enum KeyClass: String, Sendable, CaseIterable, FieldValue {
   /// Between `unlock` and ``Store/lock(_:)``.
   case whenUnlocked
@@ -15,8 +16,8 @@ public enum KeyClass: String, Sendable, CaseIterable, FieldValue {
   case afterFirstUnlock
   /// The same, and on this device only.
   case afterFirstUnlockThisDeviceOnly
-  /// Without being unlocked, on this device; elsewhere between `unlock` and ``Store/lock(_:)`` of everything. Before the store was unlocked values
-  /// are opened, and none are sealed: nobody has checked its schemas.
+  /// Without being unlocked, on this device; elsewhere between `unlock` and ``Store/lock(_:)`` of everything.
+  /// Before the store was unlocked values are opened, and none are sealed: nobody has checked its schemas.
   case always
   /// The same, and on this device only.
   case alwaysThisDeviceOnly
@@ -42,8 +43,8 @@ public enum LockScope: Sendable {
 }
 
 extension Store {
-  /// Whether the store has a keyring that serves. Without one it opens for reading only, nothing sealed in it can be opened, and what is plain
-  /// is there as ever; ``StoreInfo/keyring`` says why.
+  /// Whether the store has a keyring that serves. Without one it opens for reading only, nothing sealed in it
+  /// can be opened, and what is plain is there as ever; ``StoreInfo/keyring`` says why.
   public var hasKeyring: Bool { vault.keyring.generation > 0 }
 
   /// Whether the store is unlocked. A credential that opens some keys only does not unlock it.
@@ -80,7 +81,8 @@ extension Store {
     try unlock(.root(try SecretBytes.root(of: other.vault)), place)
   }
 
-  /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as they say.
+  /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as
+  /// they say.
   func trustSchemas(_ isVerified: Bool) { _ = schemasAreVerified.exchange(isVerified) }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
@@ -116,7 +118,8 @@ extension Store {
     try alone { () throws(NotelogError) in try putInForce(try credential.withSecret(place, change)) }
   }
 
-  /// Only the writing process changes the keyring: another one's may be older, and would undo what was changed since.
+  /// Only the writing process changes the keyring: another one's may be older, and would undo what was
+  /// changed since.
   func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     let isTaken = try journal.beginExclusive()
@@ -124,8 +127,8 @@ extension Store {
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
   }
 
-  /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by. A copy that can't be written is
-  /// older, which is reported, and is replaced with the next change.
+  /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by.
+  /// A copy that can't be written is older, which is reported, and is replaced with the next change.
   func putInForce(_ change: Vault.Change) throws(NotelogError) {
     func keep(_ name: String) throws(NotelogError) {
       try journal.log.space.lendingReserve { () throws(NotelogError) in

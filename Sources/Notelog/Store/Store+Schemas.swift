@@ -6,7 +6,8 @@ import NotelogFormat
 import Synchronization
 
 extension Store {
-  /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it is unlocked.
+  /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it
+  /// is unlocked.
   func register(_ schemas: SchemaCopies) {
     registry.withLock { registry in
       for stored in schemas.chosen.values {
@@ -19,9 +20,11 @@ extension Store {
     for stored in schemas.chosen.values { hub.name(stored.plan.schema) }
   }
 
-  /// Puts schemas that are about to be committed into the second copy, with those that are in force. The caller has the turn to write.
+  /// Puts schemas that are about to be committed into the second copy, with those that are in force. The
+  /// caller has the turn to write.
   ///
-  /// - Throws: `limitExceeded` where all schemas together are too long; `full`, `inputOutput`. The copy is then as it was.
+  /// - Throws: `limitExceeded` where all schemas together are too long; `full`, `inputOutput`. The copy is
+  ///   then as it was.
   func copySchemas(
     _ changed: [UInt16: SchemaRegistry.Stored], takingReserve takesReserve: Bool
   ) throws(NotelogError) {
@@ -31,9 +34,9 @@ extension Store {
     if takesReserve { try journal.log.space.lendingReserve(replace) } else { try replace() }
   }
 
-  /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is followed
-  /// in memory, and stored with the first write. Until then no record is of a new one. Whoever reads a moment makes the moment first:
-  /// then the schema is known of every record in it.
+  /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is
+  /// followed in memory, and stored with the first write. Until then no record is of a new one. Whoever reads
+  /// a moment makes the moment first: then the schema is known of every record in it.
   func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
     if let reader = readers.find(type) { return reader }
     let declared = R.schema.description
@@ -68,13 +71,15 @@ extension Store {
     return reader
   }
 
-  /// The schema that a declaration leads to, when it is about to be written with: keys that it names are made.
+  /// The schema that a declaration leads to, when it is about to be written with: keys that it names are
+  /// made.
   ///
   /// - Parameters:
   ///   - declared: The declaration.
   ///   - pending: The schema that the transaction stores for it already.
   ///   - highest: The highest number that a schema has which the transaction stores.
-  ///   - orphans: The collections of records whose schema is gone, which are of another type; nil where nobody has looked.
+  ///   - orphans: The collections of records whose schema is gone, which are of another type; nil where
+  ///     nobody has looked.
   ///   - migration: How far a migration has come.
   /// - Returns: The schema, and whether it must be stored.
   /// - Throws: `locked`, `schemaConflict`, `limitExceeded`.
@@ -111,7 +116,8 @@ extension Store {
     return (schema, isChanged, canCreate)
   }
 
-  /// Refuses a record type some of whose fields are yet to be migrated: what is written meanwhile would lose their values.
+  /// Refuses a record type some of whose fields are yet to be migrated: what is written meanwhile would lose
+  /// their values.
   private static func refuseUnmigrated(
     _ schema: StoredSchema, _ declared: CollectionDescription
   ) throws(NotelogError) {
@@ -138,10 +144,11 @@ extension Store {
   }
 }
 
-// The keyring counts the schemas' revisions, so that nobody takes a schema away, or puts an earlier one back: INV-M7.
+// The keyring counts the schemas' revisions, so that nobody takes a schema away, or puts an earlier one back:
+// INV-M7.
 extension Store {
-  /// How many revisions the keyring counts that the stored schemas lack: some were lost or taken away, or are earlier ones. No schema is stored
-  /// then, until ``acceptSchemas()``.
+  /// How many revisions the keyring counts that the stored schemas lack: some were lost or taken away, or are
+  /// earlier ones. No schema is stored then, until ``acceptSchemas()``.
   public var missingSchemaRevisions: Int {
     // Whoever follows others reads the log again after the keyring: what it counts is known then.
     let (counted, found) = (vault.keyring.schemaRevisions, registry.withLock { $0.revisions })
@@ -157,12 +164,14 @@ extension Store {
       "schemas are missing, or are earlier ones: the keyring counts \(revisions) more; restore the store, or accept its schemas"
   }
 
-  /// Refuses to store a schema where one is missing: a collection that was sealed would be made anew, and plain.
+  /// Refuses to store a schema where one is missing: a collection that was sealed would be made anew, and
+  /// plain.
   func refuseMissingSchemas(_ place: String) throws(NotelogError) {
     if let words = missingSchemaWords { throw NotelogError(.tampered, "\(place): \(words)") }
   }
 
-  /// Has the keyring count the schemas, once they are durable. What can't be written now is at the next unlocking, or at closing.
+  /// Has the keyring count the schemas, once they are durable. What can't be written now is at the next
+  /// unlocking, or at closing.
   func countSchemas() {
     guard isUnlocked, journal.holdsLock,
       registry.withLock({ $0.revisions }) > vault.keyring.schemaRevisions,
@@ -171,10 +180,11 @@ extension Store {
     try? changeSchemaCount("counting the schemas")
   }
 
-  /// Takes the schemas that are there as all there are: where some were lost, or an earlier moment was restored. Until then none is stored, no
-  /// collection is made, and everything else is served.
+  /// Takes the schemas that are there as all there are: where some were lost, or an earlier moment was
+  /// restored. Until then none is stored, no collection is made, and everything else is served.
   ///
-  /// Look first which are there: whoever can write the files may have taken one away, so that its collection is made anew with plain fields.
+  /// Look first which are there: whoever can write the files may have taken one away, so that its collection
+  /// is made anew with plain fields.
   ///
   /// - Throws: `locked`, `busy`, `full`, `inputOutput`, `readOnly`, `closed`.
   public func acceptSchemas() throws {
@@ -264,7 +274,8 @@ struct SchemaRegistry: Sendable {
   /// All schemas, for their MACs to be checked.
   var sealed: [SealedSchema] { byNumber.sealed }
 
-  /// The number that the next collection gets: higher than that of any schema and than `pending`, and none that others have.
+  /// The number that the next collection gets: higher than that of any schema and than `pending`, and none
+  /// that others have.
   func nextNumber(after pending: UInt16 = 0, besides taken: Set<UInt16> = []) throws(NotelogError) -> UInt16 {
     var next = Int(max(byNumber.keys.max() ?? 0, lost.max() ?? 0, pending)) + 1
     while next <= Limits.collections, taken.contains(UInt16(next)) { next += 1 }
@@ -285,7 +296,8 @@ extension [UInt16: SchemaRegistry.Stored] {
 // MARK: - Record types compared with the stored schemas, before any of them is used.
 
 extension Store {
-  /// Refuses record types that don't fit the stored schemas, and collections that were renamed unsaid. Nothing is stored.
+  /// Refuses record types that don't fit the stored schemas, and collections that were renamed unsaid.
+  /// Nothing is stored.
   func compareSchemas(of types: [any Record.Type]) throws(NotelogError) {
     if types.isEmpty { return }
     let declarations = types.map { declaration(of: $0) }

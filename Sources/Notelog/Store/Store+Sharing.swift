@@ -8,36 +8,43 @@ import NotelogStorage
 import Synchronization
 
 extension Store {
-  /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go on, and keys stay as they are;
-  /// writes throw `suspended` until `resume(waiting:)`, or take the lock themselves where writing is leased.
+  /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go
+  /// on, and keys stay as they are; writes throw `suspended` until `resume(waiting:)`, or take the lock
+  /// themselves where writing is leased.
   ///
-  /// For an app that the system is about to suspend: a lock that it holds then would keep others out, or have it killed.
+  /// For an app that the system is about to suspend: a lock that it holds then would keep others out, or have
+  /// it killed.
   ///
-  /// - Throws: `busy` while a large value is being uploaded and in a write closure, `poisoned`: then the lock is kept. Otherwise what stood
-  ///   in the way of closing the log in order: the lock is given back all the same, and who takes it next recovers.
+  /// - Throws: `busy` while a large value is being uploaded and in a write closure, `poisoned`: then the lock
+  ///   is kept. Otherwise what stood in the way of closing the log in order: the lock is given back all the
+  ///   same, and who takes it next recovers.
   public func suspend() throws { try journal.suspend() }
 
   /// Takes the lock again, and takes in what others have committed meanwhile.
   ///
   /// - Parameter lockTimeout: How long to wait where another process has it.
-  /// - Throws: `busy` where another process has it for longer; `readOnly`, `closed`, and what opening throws: then the store stays suspended.
+  /// - Throws: `busy` where another process has it for longer; `readOnly`, `closed`, and what opening throws:
+  ///   then the store stays suspended.
   public func resume(waiting lockTimeout: Duration = .zero) throws {
     try journal.resume(waiting: lockTimeout)
   }
 
-  /// Takes in what other processes have committed since the store was opened, or since this was last called. Snapshots and entries stay as
-  /// they were; observers are told of each commit. Who holds the lock knows everything anyway. Where observing ends by itself, this throws why.
+  /// Takes in what other processes have committed since the store was opened, or since this was last called.
+  /// Snapshots and entries stay as they were; observers are told of each commit. Who holds the lock knows
+  /// everything anyway. Where observing ends by itself, this throws why.
   ///
   /// - Returns: Whether there was anything.
-  /// - Throws: `damaged` where the log speaks of what is not there; what was known before is still served. `closed`.
+  /// - Throws: `damaged` where the log speaks of what is not there; what was known before is still served.
+  ///   `closed`.
   /// - Complexity: O(*n*) in what was committed or compacted since.
   @discardableResult
   public func refresh() throws -> Bool { try journal.refresh() }
 }
 
 extension Store {
-  /// Takes in what others have changed beside records whenever their records are taken in; and now once, where the log and the keyring
-  /// were not read under the store's lock: a whole rotation may have ended in between.
+  /// Takes in what others have changed beside records whenever their records are taken in; and now once,
+  /// where the log and the keyring were not read under the store's lock: a whole rotation may have ended in
+  /// between.
   func beginFollowing() {
     journal.followed.withLock { $0 = { [weak self] in self?.followOthers() ?? false } }
     // What can't be followed is served as it was found.
@@ -80,8 +87,8 @@ extension Store {
 
   /// Takes in what others have changed beside records: the keyring, and schemas. Nothing is written before.
   ///
-  /// - Returns: Whether the keyring is another one: then the log is to be followed again. Values that were under a key it lacks are under
-  ///   another one by now.
+  /// - Returns: Whether the keyring is another one: then the log is to be followed again. Values that were
+  ///   under a key it lacks are under another one by now.
   private func followOthers() -> Bool {
     defer { hub.settle() }
     var isAnother = false
@@ -115,18 +122,21 @@ extension Store {
 
 // MARK: - The one thread that a store has, where it shares the store with other processes.
 
-/// Gives the store's lock back when nothing is written, or another process waits; and takes in what others commit as it comes.
+/// Gives the store's lock back when nothing is written, or another process waits; and takes in what others
+/// commit as it comes.
 final class SharingThread: Sendable {
   private struct State {
     var follows: Bool
     var isStopped = false
   }
 
-  /// How long it is waited at most for others to change something, before it is looked whether anything else is to be done.
+  /// How long it is waited at most for others to change something, before it is looked whether anything else
+  /// is to be done.
   private static let watchInterval = Duration.milliseconds(100)
   /// After so many failures in a row nothing is tried any more: five seconds at least.
   private static let failureLimit = 250
-  /// How often it is looked where nothing tells of changes: for who waits for the lock, and for what others have committed.
+  /// How often it is looked where nothing tells of changes: for who waits for the lock, and for what others
+  /// have committed.
   private static let pollIntervals = (lock: Duration.milliseconds(1), log: Duration.milliseconds(20))
 
   private let journal: Journal

@@ -7,8 +7,8 @@ import Synchronization
 
 /// A store of records, some of whose fields are sealed.
 ///
-/// A store belongs to one folder and, for writing, to one process at a time. It may be used from any thread: reads run
-/// side by side, write closures one at a time.
+/// A store belongs to one folder and, for writing, to one process at a time. It may be used from any thread:
+/// reads run side by side, write closures one at a time.
 ///
 /// ```swift
 /// let store = try Store.open(at: path, unlocking: .password(prompted))
@@ -31,7 +31,8 @@ public final class Store: Sendable {
   let keyringChange = Lock(())
   /// What the keyring's two files are like: as they were found, or as the last change left them.
   let keyringFinding: Lock<TwinFinding>
-  /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no other has come since.
+  /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no
+  /// other has come since.
   let schemasAreVerified = Flag(false)
   /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
   let rotations = Lock<[UInt16: RotationProgress]>([:])
@@ -82,8 +83,8 @@ extension Store {
     return counters
   }
 
-  /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of its bytes, and
-  /// reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
+  /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of
+  /// its bytes, and reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
   ///
   /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
   public var damage: DamageReport { journal.isDamaged ? DamageReport(journal) : .none }

@@ -1,4 +1,5 @@
-// What stands in two places, so that one serves where the other does not (FORMAT.md 9.3, docs/format-keyring.md 10.9).
+// What stands in two places, so that one serves where the other does not (FORMAT.md 9.3,
+// docs/format-keyring.md 10.9).
 
 import NotelogFormat
 import NotelogStorage
@@ -64,7 +65,8 @@ protocol Generational: Equatable, Sendable {
   var generation: UInt64 { get }
 }
 
-/// Two files that hold the same. They are replaced one after the other, the first one first: one of them is whole at any moment.
+/// Two files that hold the same. They are replaced one after the other, the first one first: one of them is
+/// whole at any moment.
 struct TwinFile<Content: Generational>: Sendable {
   let first: FileCopy<Content>
   let copy: FileCopy<Content>

@@ -116,8 +116,8 @@ extension DynamicValue {
   /// Reads a value of a type from text.
   ///
   /// - Parameters:
-  ///   - text: For bytes hexadecimal digits, for a UUID what a ``RecordID`` takes too, for a date ISO 8601 (`2026-01-31T09:00:00Z`, or the day alone) or `now`,
-  ///     for the others what ``description`` shows.
+  ///   - text: For bytes hexadecimal digits, for a UUID what a ``RecordID`` takes too, for a date ISO 8601
+  ///     (`2026-01-31T09:00:00Z`, or the day alone) or `now`, for the others what ``description`` shows.
   ///   - type: The field's type.
   /// - Throws: `invalidArgument`.
   public init(text: String, as type: FieldType) throws {

@@ -3,7 +3,8 @@
 import NotelogBase
 import NotelogCrypto
 
-/// A buffer that is filled field by field and used again for the next record, so that writing allocates nothing.
+/// A buffer that is filled field by field and used again for the next record, so that writing allocates
+/// nothing.
 public struct FieldScratch {
   private(set) var bytes: [UInt8] = []
   private(set) var count = 0

@@ -47,9 +47,10 @@ public enum FieldType: UInt8, Sendable, Hashable, CaseIterable {
 
 /// A property type that can be a field.
 ///
-/// Bool, the integers, Float, Double, String, `[UInt8]`, Data, Date, UUID, URL, RecordID and their optionals conform already.
-/// An enumeration with raw values conforms by saying so, and is kept as its raw value; so does every other type that is `RawRepresentable`. A
-/// `Codable` type conforms by saying so, and is kept as JSON. Any other type names the stored type that stands for it:
+/// Bool, the integers, Float, Double, String, `[UInt8]`, Data, Date, UUID, URL, RecordID and their optionals
+/// conform already. An enumeration with raw values conforms by saying so, and is kept as its raw value; so
+/// does every other type that is `RawRepresentable`. A `Codable` type conforms by saying so, and is kept as
+/// JSON. Any other type names the stored type that stands for it:
 ///
 /// ```swift
 /// enum Mood: String, FieldValue { case calm, cross }
@@ -61,8 +62,8 @@ public enum FieldType: UInt8, Sendable, Hashable, CaseIterable {
 /// }
 /// ```
 ///
-/// `Codable` types that are not yours, such as `[String]` or `Decimal`, need no conformance: the field says `json:`, as in
-/// `Sealed("tags", json: \.tags)`.
+/// `Codable` types that are not yours, such as `[String]` or `Decimal`, need no conformance: the field says
+/// `json:`, as in `Sealed("tags", json: \.tags)`.
 public protocol FieldValue: Sendable {
   /// The stored type that stands for this one.
   associatedtype Stored: StoredValue
@@ -205,7 +206,8 @@ private func madeOf<Value: RawRepresentable>(_ raw: Value.RawValue) throws(Notel
 extension RecordID: FieldValue, SortableValue {
   /// The type itself stands for its values.
   public typealias Stored = RecordID
-  /// A UUID of the same bytes: a property may be a ``RecordID`` or a `UUID`, and what is stored stays as it is.
+  /// A UUID of the same bytes: a property may be a ``RecordID`` or a `UUID`, and what is stored stays as it
+  /// is.
   public static var fieldType: FieldType { .uuid }
   /// 16 bytes.
   public var storedByteCount: Int { 16 }

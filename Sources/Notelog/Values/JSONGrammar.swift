@@ -5,8 +5,9 @@ import NotelogBase
 
 /// A JSON document: what stands for a `Codable` value.
 ///
-/// Of two values that are equal, the documents are the same, byte for byte: keys are sorted, and nothing depends on the locale. (A `Set`, or a
-/// dictionary whose keys are no text, is written in the order in which it happens to be.)
+/// Of two values that are equal, the documents are the same, byte for byte: keys are sorted, and nothing
+/// depends on the locale. (A `Set`, or a dictionary whose keys are no text, is written in the order in which
+/// it happens to be.)
 public struct EncodedJSON: FieldValue, StoredValue, Hashable {
   /// The type itself stands for its values.
   public typealias Stored = EncodedJSON
@@ -16,7 +17,8 @@ public struct EncodedJSON: FieldValue, StoredValue, Hashable {
 
   /// A document as it is.
   ///
-  /// - Throws: `invalidArgument` where the bytes are not one JSON text as RFC 8259 has it, in UTF-8 and without a byte order mark.
+  /// - Throws: `invalidArgument` where the bytes are not one JSON text as RFC 8259 has it, in UTF-8 and
+  ///   without a byte order mark.
   public init(utf8: [UInt8]) throws {
     guard JSONGrammar.holds(for: utf8) else { throw NotelogError(.invalidArgument, "this is not JSON") }
     self.utf8 = utf8
@@ -46,7 +48,8 @@ extension EncodedJSON {
     utf8 = [UInt8](try encoder.encode(value))
   }
 
-  /// The value that the document describes. A document that is longer than a record, or nested too deeply for the decoder, is refused.
+  /// The value that the document describes. A document that is longer than a record, or nested too deeply for
+  /// the decoder, is refused.
   func decoded<Value: Decodable>(as type: Value.Type) throws(NotelogError) -> Value {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -69,7 +72,8 @@ extension FieldValue where Self: Codable {
 
 // MARK: - The grammar of JSON documents (FORMAT.md 7.3).
 
-/// Goes through bytes that may be one JSON text, as RFC 8259 has it. However deep that is, no function calls itself.
+/// Goes through bytes that may be one JSON text, as RFC 8259 has it. However deep that is, no function calls
+/// itself.
 struct JSONGrammar {
   private let bytes: [UInt8]
   private var offset = 0

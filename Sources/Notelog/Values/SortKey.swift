@@ -19,8 +19,8 @@ enum SortKey {
 
   /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
   ///
-  /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant byte first;
-  /// signs are flipped, and negative doubles complemented, so that they too compare as bytes.
+  /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant
+  /// byte first; signs are flipped, and negative doubles complemented, so that they too compare as bytes.
   static func write(_ type: FieldType, isOptional: Bool, _ value: RawSpan, into key: inout MutableRawSpan) {
     var start = 0
     if isOptional, value.byteCount > 0 {
@@ -55,7 +55,8 @@ enum SortKey {
     key.withBytes(in: start..<key.count) { write(type, isOptional: isOptional, value, into: &$0) }
   }
 
-  /// Refuses bytes that are no value of the type: with another length or presence byte, or text that is not UTF-8.
+  /// Refuses bytes that are no value of the type: with another length or presence byte, or text that is not
+  /// UTF-8.
   static func check(_ value: RawSpan, _ type: FieldType, isOptional: Bool) throws(NotelogError) {
     var value = value
     if isOptional {

@@ -4,8 +4,9 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// How the index that an opening would make of the checkpoint, and of what came after it, differs from the one that the segments
-/// make. Every block of it checks: it was written by a writer that errs, or by somebody else.
+/// How the index that an opening would make of the checkpoint, and of what came after it, differs from the
+/// one that the segments make. Every block of it checks: it was written by a writer that errs, or by somebody
+/// else.
 struct IndexComparison: Equatable, Sendable {
   /// The records named in a finding, at most.
   private static let namedCount = 5
@@ -22,7 +23,8 @@ struct IndexComparison: Equatable, Sendable {
   /// Fields whose orders lack keys that records have.
   var orders: [OrderName] = []
 
-  /// Whether the index names other copies of some frames: there are two where a recovery copied again what a compaction had copied.
+  /// Whether the index names other copies of some frames: there are two where a recovery copied again what a
+  /// compaction had copied.
   private var hasCopies = false
 
   /// Whether there is no difference.
@@ -32,8 +34,8 @@ struct IndexComparison: Equatable, Sendable {
 
   init() {}
 
-  /// Compares two catalogs with the same fingerprints. The first one is of no use afterwards: each shard of it is let go as soon as
-  /// it is compared.
+  /// Compares two catalogs with the same fingerprints. The first one is of no use afterwards: each shard of
+  /// it is let go as soon as it is compared.
   init(_ catalog: Catalog, with truth: Catalog) throws(StorageError) {
     listsOtherSchemas = try catalog.listedRecords() != truth.listedRecords()
     for number in 0..<Index.shardCount {
@@ -106,8 +108,8 @@ struct IndexComparison: Equatable, Sendable {
 }
 
 extension Examination {
-  /// What the checkpoint is good for, every block of it read but for those of orders, and how what an opening makes of it differs
-  /// from what the segments say. That it is damaged is no damage to the store.
+  /// What the checkpoint is good for, every block of it read but for those of orders, and how what an opening
+  /// makes of it differs from what the segments say. That it is damaged is no damage to the store.
   func verifiedCheckpoint(
     against truth: Catalog
   ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
@@ -138,7 +140,8 @@ extension Examination {
 
 // MARK: - Whether the checkpoint's orders have the keys that records have: docs/format-derived.md §32.
 
-/// The keys that records have in fields whose orders the checkpoint holds: eight bytes of each, as there may be millions.
+/// The keys that records have in fields whose orders the checkpoint holds: eight bytes of each, as there may
+/// be millions.
 struct OrderComparison: Sendable {
   private let orders: [StoredOrder]
   /// Of keys and ids; nobody outside knows it, and could make two of them the same.
@@ -161,7 +164,8 @@ struct OrderComparison: Sendable {
     keys = orders.map { _ in [] }
   }
 
-  /// Adds a record that is current. A later one than an order need not be in it: it is had from behind the checkpoint.
+  /// Adds a record that is current. A later one than an order need not be in it: it is had from behind the
+  /// checkpoint.
   mutating func add(_ record: StoredRecord, _ envelope: RawSpan) {
     for (number, order) in orders.enumerated()
     where order.name.collection == record.collection && record.revision <= order.since {

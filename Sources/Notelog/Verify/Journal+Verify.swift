@@ -5,11 +5,12 @@ import NotelogFormat
 import NotelogStorage
 
 extension Journal {
-  /// What looks into records while they are verified: called with each current one that is whole, its envelope, which is empty
-  /// where it has none, and its body.
+  /// What looks into records while they are verified: called with each current one that is whole, its
+  /// envelope, which is empty where it has none, and its body.
   typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
 
-  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is of one moment.
+  /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is
+  /// of one moment.
   ///
   /// - Parameters:
   ///   - storage: The store's folder.
@@ -29,8 +30,8 @@ extension Journal {
     }
   }
 
-  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on: ``ReadingAttempts``
-  /// tells.
+  /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on:
+  /// ``ReadingAttempts`` tells.
   static func verifyOnce(
     _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
     progress: @escaping WorkProgress.Report = { _, _ in true },
@@ -84,7 +85,8 @@ extension Journal {
   ) throws(NotelogError) -> ChunkScan {
     let scan = Lock(ChunkScan())
     try catalog.load(&examination, threadCount: threadCount) { entry, envelope, segment in
-      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is nothing about large values.
+      // What a footer keeps of a chunk stands where a record's envelope does: without either, there is
+      // nothing about large values.
       guard envelope.byteCount > 0 else { return }
       scan.withLock {
         let named = $0.apply(entry, envelope, in: segment)
@@ -237,8 +239,8 @@ extension Finding {
 }
 
 extension Examination {
-  /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there. It costs nothing: the
-  /// next opening takes the store for one that was not closed.
+  /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there.
+  /// It costs nothing: the next opening takes the store for one that was not closed.
   fileprivate var brokenCloseMark: Finding? {
     guard let last = witnesses.lastClose, last.storeID == storeID, last.mark == end, !report.wasClosed else {
       return nil
@@ -305,8 +307,9 @@ struct SegmentVerifier: ~Copyable {
 
   private var isFinished: Bool { entry != nil && found.trailer != nil }
 
-  /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place, its payload, and the id
-  /// that the next frame has, if that is in memory already. It reads through a window that others have used.
+  /// Checks everything, and calls `inspect` with each frame that is whole: its header, its place, its
+  /// payload, and the id that the next frame has, if that is in memory already. It reads through a window
+  /// that others have used.
   mutating func run(
     through window: inout Buffer,
     _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void = { _, _, _, _ in }
@@ -390,7 +393,8 @@ struct SegmentVerifier: ~Copyable {
     if try !isFooterOfFrames(trailer, &reader) { add(.footer, trailer.footerOffset, range.count) }
   }
 
-  /// Whether a footer checks, lists every frame that is whole, and lists nothing else but where bytes are damaged.
+  /// Whether a footer checks, lists every frame that is whole, and lists nothing else but where bytes are
+  /// damaged.
   private mutating func isFooterOfFrames(
     _ trailer: Trailer, _ reader: inout SegmentReader
   ) throws(StorageError) -> Bool {

@@ -3,11 +3,12 @@
 import NotelogFormat
 import NotelogStorage
 
-/// The attempts at reading all of a store, which takes longer than a writer takes to finish, replace and unlink segments.
+/// The attempts at reading all of a store, which takes longer than a writer takes to finish, replace and
+/// unlink segments.
 ///
-/// What is sound is believed at once; so is damage, where no segment came, went or was finished since the attempt began. Otherwise
-/// the work begins again. From then on a pin keeps segments from being unlinked, where the folder can be written; and what is found
-/// twice running is believed.
+/// What is sound is believed at once; so is damage, where no segment came, went or was finished since the
+/// attempt began. Otherwise the work begins again. From then on a pin keeps segments from being unlinked,
+/// where the folder can be written; and what is found twice running is believed.
 struct ReadingAttempts: ~Copyable {
   /// How often the work begins again.
   private static let maximumCount = 20
@@ -80,15 +81,15 @@ struct ReadingAttempts: ~Copyable {
   ///
   /// - Parameters:
   ///   - finding: The damage that was found, in words; empty where there is none.
-  ///   - nextSequence: The number of the next transaction when what was read with was opened, where it matters what was
-  ///     committed since.
+  ///   - nextSequence: The number of the next transaction when what was read with was opened, where it
+  ///     matters what was committed since.
   ///   - errno: The system's error number, where the finding is an error.
   /// - Returns: Whether to believe it; if not, the caller begins again.
   mutating func accept(
     _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
   ) -> Bool {
-    // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's length: whoever closes the store
-    // cuts it, and the next one goes on in it.
+    // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's
+    // length: whoever closes the store cuts it, and the next one goes on in it.
     if errno == SystemErrno.stale || errno == SystemErrno.inputOutput { lastFinding = "" }
     if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
     if count >= Self.maximumCount, errno == SystemErrno.inputOutput { return true }
@@ -97,8 +98,8 @@ struct ReadingAttempts: ~Copyable {
     return false
   }
 
-  /// Whether bytes behind the last whole transaction are a torn tail. Otherwise they are a transaction that is under way, or was until now: who
-  /// begins to write cuts the tail first.
+  /// Whether bytes behind the last whole transaction are a torn tail. Otherwise they are a transaction that
+  /// is under way, or was until now: who begins to write cuts the tail first.
   func isTorn(_ byteCount: Int) -> Bool {
     guard byteCount > 0, storage.lockHolder(of: FileName.lock) == nil else { return false }
     let torn = (try? Examination.stable(storage))?.report.torn ?? []

@@ -1,4 +1,5 @@
-// Verifying everything, a segment at a time: for whoever looks after a store that is in use. docs/maintenance.md, "Scrub".
+// Verifying everything, a segment at a time: for whoever looks after a store that is in use.
+// docs/maintenance.md, "Scrub".
 
 import NotelogFormat
 import NotelogStorage
@@ -27,7 +28,8 @@ public struct ScrubSummary: Sendable {
 extension Journal {
   /// Verifies finished segments, every byte of them, in order of their numbers, while the store is in use.
   ///
-  /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to an end.
+  /// At least one segment is verified in a call, whatever the budget; so calling it again and again comes to
+  /// an end.
   ///
   /// - Parameters:
   ///   - position: What the call before returned; a new round where nothing is given.
@@ -70,7 +72,8 @@ extension Journal {
 extension FoundSegment {
   /// What does not check in a file.
   ///
-  /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is not finished.
+  /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is
+  ///   not finished.
   /// - Returns: The damages, and how many frames there are.
   /// - Throws: What stands in the way of reading.
   func damages(as entry: LiveEntry?) throws(StorageError) -> (damages: [Finding], frameCount: Int) {

@@ -19,11 +19,11 @@ public struct Verification: Sendable {
   public internal(set) var findings: [Finding] = []
   /// The records that are lost, where a frame's header or a footer says which they are.
   public internal(set) var lostRecords: [LostRecord] = []
-  /// How many records are known to be lost. Those that are not among `lostRecords` only the index knows, which has no ids: reading a record by
-  /// such an id throws `damaged`.
+  /// How many records are known to be lost. Those that are not among `lostRecords` only the index knows,
+  /// which has no ids: reading a record by such an id throws `damaged`.
   public internal(set) var lostRecordCount = 0
-  /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store says that they were
-  /// durable; the last of them may have been.
+  /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store
+  /// says that they were durable; the last of them may have been.
   public internal(set) var tornByteCount = 0
   /// How many segments were read.
   public internal(set) var segmentCount = 0
@@ -39,7 +39,8 @@ public struct Verification: Sendable {
   public internal(set) var wasUnlocked = false
   /// How many sealed values could not be looked into because their key is locked.
   public internal(set) var lockedCount = 0
-  /// How many sealed values nothing opens any more, as their key was shredded or its effaceable file is not here. That is no damage.
+  /// How many sealed values nothing opens any more, as their key was shredded or its effaceable file is not
+  /// here. That is no damage.
   public internal(set) var shreddedCount = 0
   /// What the backup is, where it is one that was verified; nil for a store.
   public internal(set) var backup: Backup?

@@ -10,17 +10,18 @@ extension Store {
   /// try store.write { tx in try tx.update(Note.self, id) { $0.set(\.time, Date()) } }
   /// ```
   ///
-  /// A closure that changes nothing writes nothing; with ``Durability/durable``, what it has read is durable when the call returns.
+  /// A closure that changes nothing writes nothing; with ``Durability/durable``, what it has read is durable
+  /// when the call returns.
   ///
-  /// Closures run one at a time: one that writes to the store itself, not to its transaction, is refused with `busy`. What the closure
-  /// throws is thrown, and nothing was written.
+  /// Closures run one at a time: one that writes to the store itself, not to its transaction, is refused with
+  /// `busy`. What the closure throws is thrown, and nothing was written.
   ///
   /// - Parameters:
   ///   - durability: What the commit survives.
   ///   - body: The closure.
   /// - Returns: What the closure returns.
-  /// - Throws: `limitExceeded` where what the closure wrote takes more than ``Limits/transactionBytes``; `locked`, `full`,
-  ///   `poisoned`, `closed`, and what the closure throws.
+  /// - Throws: `limitExceeded` where what the closure wrote takes more than ``Limits/transactionBytes``;
+  ///   `locked`, `full`, `poisoned`, `closed`, and what the closure throws.
   @discardableResult
   public func write<Result>(
     _ durability: Durability = .durable, _ body: (inout Transaction) throws -> Result
@@ -43,7 +44,8 @@ extension Store {
       result = try journal.write(
         durability,
         numbered: { sequence in
-          // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing is ever written behind it.
+          // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing
+          // is ever written behind it.
           if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }
           numbered(sequence)
         }
@@ -88,7 +90,8 @@ extension Store {
 
 // MARK: - Records that are committed together, sealed into memory that is used again.
 
-/// Records of one type on their way into a store: sealed as they are put, outside every lock, and committed together.
+/// Records of one type on their way into a store: sealed as they are put, outside every lock, and committed
+/// together.
 ///
 /// ```swift
 /// var batch = try store.batch(of: Note.self)
@@ -99,11 +102,13 @@ extension Store {
 /// try batch.commit()
 /// ```
 ///
-/// Where records carry something over from what they replace, because their type doesn't declare all fields of the collection or a key is
-/// locked (see ``Transaction/put(_:if:)``), they are kept as they are, and sealed one after another when they are committed.
+/// Where records carry something over from what they replace, because their type doesn't declare all fields
+/// of the collection or a key is locked (see ``Transaction/put(_:if:)``), they are kept as they are, and
+/// sealed one after another when they are committed.
 ///
-/// A batch belongs to one thread, and several threads' batches are sealed side by side. Once its memory has grown to
-/// what a transaction needs, putting allocates nothing any more. What is not committed when the batch goes is forgotten.
+/// A batch belongs to one thread, and several threads' batches are sealed side by side. Once its memory has
+/// grown to what a transaction needs, putting allocates nothing any more. What is not committed when the
+/// batch goes is forgotten.
 public struct RecordBatch<R: Record>: ~Copyable {
   private let store: Store
   private var plan: RecordPlan<R>
@@ -135,8 +140,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// Seals a record; it is written by the next commit.
   ///
   /// - Parameter record: The record. It takes the place of an earlier version.
-  /// - Throws: `invalidArgument` where its id was put before since the last commit; `locked`, `limitExceeded`, and what a
-  ///   value's encoding throws. The record is then not in the batch, and the others are.
+  /// - Throws: `invalidArgument` where its id was put before since the last commit; `locked`,
+  ///   `limitExceeded`, and what a value's encoding throws. The record is then not in the batch, and the
+  ///   others are.
   public mutating func put(_ record: R) throws {
     if batch.isEmpty, waiting.isEmpty { try begin() }
     if plan.hasRetired { try plan.refuseRetired(record) }
@@ -162,12 +168,15 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   /// Writes what was put, all of it or nothing; the batch is empty then, and may be used again.
   ///
-  /// An empty batch writes nothing; committed as ``Durability/durable``, it returns when everything that came before it is durable.
+  /// An empty batch writes nothing; committed as ``Durability/durable``, it returns when everything that came
+  /// before it is durable.
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is ``Unique``, or a key was rotated since they were put: put them again; `full`, and `limitExceeded` where they take more than ``Limits/transactionBytes``: the records are then still in
-  ///   the batch; `poisoned`, `closed`.
+  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is
+  ///   ``Unique``, or a key was rotated since they were put: put them again; `full`, and `limitExceeded`
+  ///   where they take more than ``Limits/transactionBytes``: the records are then still in the batch;
+  ///   `poisoned`, `closed`.
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
     if !waiting.isEmpty { return try commitWaiting(durability) }
@@ -250,14 +259,16 @@ extension Store {
   /// - Throws: `locked`, `schemaConflict`, `full`, `poisoned`, `closed`.
   public func batch<R: Record>(of type: R.Type) throws -> RecordBatch<R> { try RecordBatch(self) }
 
-  /// Writes records without reading any: they are sealed outside every lock, so that several threads use several cores.
+  /// Writes records without reading any: they are sealed outside every lock, so that several threads use
+  /// several cores.
   ///
   /// - Parameters:
   ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
   ///   - durability: What the commit survives.
   /// - Returns: The revision that all of them have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids; `limitExceeded` where a record is too long, or all of them take more than ``Limits/transactionBytes``; `locked`,
-  ///   `invalidArgument`, `full`, `poisoned`, `closed`.
+  /// - Throws: `conflict` where a record of another type has one of the ids; `limitExceeded` where a record
+  ///   is too long, or all of them take more than ``Limits/transactionBytes``; `locked`, `invalidArgument`,
+  ///   `full`, `poisoned`, `closed`.
   @discardableResult
   public func putAll<R: Record>(
     _ records: some Sequence<R>, _ durability: Durability = .durable
@@ -276,8 +287,8 @@ extension Store {
     }
   }
 
-  /// Whether values that were sealed by a collection's plan at some time are under the keys in force still. Asked with the turn in hand, it stays
-  /// so until what is asked for is committed.
+  /// Whether values that were sealed by a collection's plan at some time are under the keys in force still.
+  /// Asked with the turn in hand, it stays so until what is asked for is committed.
   func isInForce(_ plan: CollectionPlan, _ epoch: UInt64) -> Bool {
     registry.withLock { registry in
       if readers.epoch == epoch { return true }

@@ -1,10 +1,12 @@
-// Records that name the key of their values: values that stay go along when another key is named (FORMAT.md 21.3, INV-M6).
+// Records that name the key of their values: values that stay go along when another key is named (FORMAT.md
+// 21.3, INV-M6).
 
 import NotelogBase
 import NotelogCrypto
 
 extension Transaction {
-  /// Has what names the key of a field that is set written too, with its initial value, where the record lacks it.
+  /// Has what names the key of a field that is set written too, with its initial value, where the record
+  /// lacks it.
   func addKeyFields<R: Record>(
     to changed: inout [Int: Int], _ stored: OwnedRecord, _ plan: RecordPlan<R>
   ) throws(NotelogError) {
@@ -17,8 +19,8 @@ extension Transaction {
     }
   }
 
-  /// Seals the gathered next version of a record into the batch. What was carried over and is under another key than the record then names is
-  /// sealed anew.
+  /// Seals the gathered next version of a record into the batch. What was carried over and is under another
+  /// key than the record then names is sealed anew.
   mutating func emitUnderChosenKeys(
     _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>
   ) throws(NotelogError) {
@@ -75,8 +77,8 @@ extension Transaction {
 }
 
 extension FieldOpener {
-  /// Opens a value whose key a field names. The field is in the clear: who altered it on the disk would have a new value sealed under a key of
-  /// their choice.
+  /// Opens a value whose key a field names. The field is in the clear: who altered it on the disk would have
+  /// a new value sealed under a key of their choice.
   ///
   /// - Throws: What opening the value throws, where no other opens. A record that has none proves nothing.
   func prove(
@@ -135,7 +137,8 @@ extension Store {
 }
 
 extension Transaction {
-  /// Changes stored schemas, and stores those anew that were changed; all, where a change of the root is not finished: INV-M5.
+  /// Changes stored schemas, and stores those anew that were changed; all, where a change of the root is not
+  /// finished: INV-M5.
   mutating func storeSchemas(
     _ change: (inout StoredSchema) throws(NotelogError) -> Bool
   ) throws(NotelogError) {
@@ -157,7 +160,8 @@ extension Transaction {
 // MARK: - Fields under locked keys of records that are put whole: what may stay as it is.
 
 extension Store {
-  /// Whether a field is under a locked key, and the record has nothing for it: nil, or the initial value where there is an earlier version.
+  /// Whether a field is under a locked key, and the record has nothing for it: nil, or the initial value
+  /// where there is an earlier version.
   func isLeft<R: Record>(
     _ slot: RecordPlan<R>.Slot, of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
   ) throws(NotelogError) -> Bool {
@@ -187,7 +191,8 @@ extension Store {
     return field.field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
   }
 
-  /// Why a field's value can't be sealed; where the record names the key, of the one that it names or of the one that its last version named.
+  /// Why a field's value can't be sealed; where the record names the key, of the one that it names or of the
+  /// one that its last version named.
   private func lockRefusal<R: Record>(
     of slot: RecordPlan<R>.Slot, of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
   ) throws(NotelogError) -> CryptoError? {

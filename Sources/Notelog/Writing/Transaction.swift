@@ -16,8 +16,8 @@ public enum Condition: Sendable, Hashable {
 
 /// The reads and writes of one write closure.
 ///
-/// It reads what was committed before it, and its own writes. What it wrote becomes visible, all at once, when the
-/// closure has returned; where the closure throws, nothing was written.
+/// It reads what was committed before it, and its own writes. What it wrote becomes visible, all at once,
+/// when the closure has returned; where the closure throws, nothing was written.
 public struct Transaction: ~Copyable {
   /// What a transaction keeps for each collection that it writes to.
   struct Writing {
@@ -93,7 +93,8 @@ public struct Transaction: ~Copyable {
   private mutating func follow(
     _ declared: CollectionDescription, _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (plan: CollectionPlan, isComplete: Bool) {
-    // After a change of the root that was not finished, the former schemas count together or not at all: INV-M5.
+    // After a change of the root that was not finished, the former schemas count together or not at all:
+    // INV-M5.
     if schemas.isEmpty, store.isUnlocked, store.vault.isRootChangeUnfinished {
       try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
     }
@@ -139,16 +140,18 @@ public struct Transaction: ~Copyable {
 extension Transaction {
   /// Writes a record, in the place of an earlier version if there is one.
   ///
-  /// Fields that the type doesn't declare, because a newer version of the app or another type added them, are carried over as they are. So are
-  /// sealed fields under a locked key, unopened, where the record has nil or the initial value in them: with its key unlocked that value
-  /// would be written. To change single fields, ``update(_:_:if:_:)`` says which.
+  /// Fields that the type doesn't declare, because a newer version of the app or another type added them, are
+  /// carried over as they are. So are sealed fields under a locked key, unopened, where the record has nil or
+  /// the initial value in them: with its key unlocked that value would be written. To change single fields,
+  /// ``update(_:_:if:_:)`` says which.
   ///
   /// - Parameters:
   ///   - record: The record. All its sealed fields are sealed anew.
   ///   - condition: What must be so.
   /// - Returns: The record's id.
-  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws. Where there is a record
-  ///   of another type under the id, the transaction's commit throws `conflict`, and nothing of it is written.
+  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws.
+  ///   Where there is a record of another type under the id, the transaction's commit throws `conflict`, and
+  ///   nothing of it is written.
   @discardableResult
   public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws
     -> RecordID
@@ -170,7 +173,8 @@ extension Transaction {
     return record.id
   }
 
-  /// Writes a record over its last version: what the type doesn't declare is carried over, and what is under a locked key and was left alone.
+  /// Writes a record over its last version: what the type doesn't declare is carried over, and what is under
+  /// a locked key and was left alone.
   private mutating func putOver<R: Record>(_ record: R, _ plan: RecordPlan<R>) throws(NotelogError) {
     let stored = try read(record.id, plan.collection)
     var written: [Int: Int] = [:]
@@ -191,7 +195,8 @@ extension Transaction {
     return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored)))
   }
 
-  /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs no key.
+  /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs
+  /// no key.
   ///
   /// - Throws: `notFound`; `locked` where a field of a locked key is set; what `body` throws.
   public mutating func update<R: Record>(
@@ -251,8 +256,8 @@ extension Transaction {
     return true
   }
 
-  /// Writes a record's next version: changed fields anew, the others as they are, except those that are dropped. One that is not stored yet has no
-  /// others.
+  /// Writes a record's next version: changed fields anew, the others as they are, except those that are
+  /// dropped. One that is not stored yet has no others.
   mutating func merge(
     _ id: RecordID, over stored: OwnedRecord?, _ plan: CollectionPlan, changed: Set<Int>,
     _ uploaded: [Int: SealedContent] = [:], dropping dropped: Set<Int> = [],
@@ -348,8 +353,8 @@ extension Transaction {
 }
 
 extension CollectionPlan {
-  /// Refuses an uploaded value that is not under the key in force. Where the record names the key, it is compared with that once all is known of
-  /// the record.
+  /// Refuses an uploaded value that is not under the key in force. Where the record names the key, it is
+  /// compared with that once all is known of the record.
   func checkKey(of content: SealedContent, _ index: Int, _ id: RecordID) throws(NotelogError) {
     guard fields[index].field.isKeyChosen || content.keyReference == fields[index].keyReference else {
       throw NotelogError(
@@ -407,7 +412,8 @@ extension RecordEncoder {
 // MARK: - Deleting all records for which something holds.
 
 extension Transaction {
-  /// Deletes all records for which a condition holds, as this transaction sees them: its own writes among them.
+  /// Deletes all records for which a condition holds, as this transaction sees them: its own writes among
+  /// them.
   ///
   /// ```swift
   /// let count = try store.write { tx in try tx.deleteAll(Note.self, where: .field(\.folder, is: 3)) }
@@ -418,10 +424,11 @@ extension Transaction {
   /// - Parameters:
   ///   - type: The record type.
   ///   - condition: The condition. Indexes lead to the records, as in a query.
-  ///   - onDamage: Told of each record that can't be read; what it throws ends the transaction. ``Store/damage`` knows of them afterwards, too.
+  ///   - onDamage: Told of each record that can't be read; what it throws ends the transaction.
+  ///     ``Store/damage`` knows of them afterwards, too.
   /// - Returns: How many were deleted.
-  /// - Throws: `locked` where the condition needs a locked field; what a query throws. The commit throws `limitExceeded` where more is deleted than one
-  ///   transaction may hold, a million records and more.
+  /// - Throws: `locked` where the condition needs a locked field; what a query throws. The commit throws
+  ///   `limitExceeded` where more is deleted than one transaction may hold, a million records and more.
   @discardableResult
   public mutating func deleteAll<R: Record>(
     _ type: R.Type, where condition: QueryCondition<R>,

@@ -4,7 +4,8 @@ import NotelogBase
 import NotelogCrypto
 import NotelogFormat
 
-/// Looks a transaction's records up among those that there are. Whoever asks has the turn: nobody else decides meanwhile what is written.
+/// Looks a transaction's records up among those that there are. Whoever asks has the turn: nobody else
+/// decides meanwhile what is written.
 struct UniqueCheck: ~Copyable {
   private let store: Store
   private let moment: Snapshot
@@ -37,7 +38,8 @@ struct UniqueCheck: ~Copyable {
   ) throws {
     let index = try store.index(rule.order, at: moment)
     var taken: [[UInt8]: RecordID] = [:]
-    // Digests are under the keys of the values: each value is looked for under all keys that the field's may be under.
+    // Digests are under the keys of the values: each value is looked for under all keys that the field's may
+    // be under.
     let source = rule.source.flatMap { plan.index(of: $0) }
     let others = source.map { plan.fields[$0].field.keys.count > 1 } ?? false
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
@@ -76,8 +78,8 @@ struct UniqueCheck: ~Copyable {
     return error.of(holder)
   }
 
-  /// What a sealed value that is new to its record has for digests under the other keys that values of its field are under, as those of a rotation
-  /// that is under way.
+  /// What a sealed value that is new to its record has for digests under the other keys that values of its
+  /// field are under, as those of a rotation that is under way.
   private mutating func valuesUnderOtherKeys(
     _ id: RecordID, _ body: RawSpan, _ source: Int, _ rule: UniqueRule, _ plan: CollectionPlan
   ) throws -> [[UInt8]] {
@@ -104,7 +106,8 @@ struct UniqueCheck: ~Copyable {
     return all
   }
 
-  /// The record that has some values, among those whose keys tie with one; among all, where there is no index or no key.
+  /// The record that has some values, among those whose keys tie with one; among all, where there is no index
+  /// or no key.
   private mutating func holder(
     of values: [UInt8], tyingWith entry: OrderedEntry?, _ index: OrderedIndex?, _ rule: UniqueRule,
     _ plan: CollectionPlan, besides written: Set<ID16>

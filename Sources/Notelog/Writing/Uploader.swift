@@ -7,8 +7,8 @@ import NotelogFormat
 
 /// A value written to a store, but not yet part of a record: an update that sets a field to it makes it one.
 ///
-/// It belongs to one field of one record, and opens nowhere else. Where no record refers to it when this object goes, it is
-/// dead, and the next compaction frees its space.
+/// It belongs to one field of one record, and opens nowhere else. Where no record refers to it when this
+/// object goes, it is dead, and the next compaction frees its space.
 public final class Upload<R: Record>: Sendable {
   /// The record's id.
   public let id: RecordID
@@ -42,15 +42,17 @@ extension Store {
   /// try store.write { tx in try tx.update(Note.self, id) { $0.set(\.attachment, scan) } }
   /// ```
   ///
-  /// The value is sealed as it comes, 64 KiB at a time; no more than a few chunks are ever in memory. Don't call this inside a
-  /// write closure: it commits by itself.
+  /// The value is sealed as it comes, 64 KiB at a time; no more than a few chunks are ever in memory. Don't
+  /// call this inside a write closure: it commits by itself.
   ///
   /// - Parameters:
-  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws
+  ///     `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet, unless it names the field's key.
   ///   - read: Fills a buffer from its start, and returns how many bytes it wrote; 0 at the value's end.
   /// - Returns: The upload, to be set in an update.
-  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `read` throws.
+  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what `read`
+  ///   throws.
   public func upload<R: Record, Value>(
     to path: FieldKeyPath<R, Value>, of id: RecordID, reading read: (inout MutableRawSpan) throws -> Int
   ) throws -> Upload<R> {
@@ -59,14 +61,17 @@ extension Store {
     return try uploader.finish(for: R.self)
   }
 
-  /// Writes the rest of a file as a value for a sealed field of bytes, ahead of the update that sets the field to it.
+  /// Writes the rest of a file as a value for a sealed field of bytes, ahead of the update that sets the
+  /// field to it.
   ///
   /// - Parameters:
-  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws `invalidArgument`, and says why.
+  ///   - path: The field: sealed, of bytes, neither padded nor compressed. Any other throws
+  ///     `invalidArgument`, and says why.
   ///   - id: The record that the value is for. It need not exist yet, unless it names the field's key.
   ///   - file: What is read, from where it stands to its end.
   /// - Returns: The upload, to be set in an update.
-  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what reading the file throws.
+  /// - Throws: `locked`, `invalidArgument`, `limitExceeded`, `full`, `poisoned`, `closed`, and what reading
+  ///   the file throws.
   public func upload<R: Record, Value>(
     to path: FieldKeyPath<R, Value>, of id: RecordID, from file: FileHandle
   ) throws -> Upload<R> {
@@ -214,7 +219,8 @@ struct Uploader: ~Copyable {
     return Upload(store, id, field: field, try finish(), byteCount: byteCount)
   }
 
-  /// Ends the value, which from here on is the caller's to keep alive. What is short enough is sealed to stand in the record itself.
+  /// Ends the value, which from here on is the caller's to keep alive. What is short enough is sealed to
+  /// stand in the record itself.
   consuming func finish() throws(NotelogError) -> SealedContent {
     let content: SealedContent
     if number > 0 {

@@ -10,7 +10,8 @@ internal import CSystem
 
 /// A run of bytes with one owner.
 ///
-/// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in between.
+/// Unlike an array it is never copied, never counted, and hands out spans without exclusivity checks in
+/// between.
 @safe public struct Buffer: ~Copyable {
   @usableFromInline var base: UnsafeMutableRawPointer
   @usableFromInline var allocatedCount: Int
@@ -39,7 +40,8 @@ internal import CSystem
   }
 
   deinit {
-    // SAFETY: this value alone owns the memory, of which so many bytes were ever written, and nothing outlives it.
+    // SAFETY: this value alone owns the memory, of which so many bytes were ever written, and nothing
+    // outlives it.
     if isSecret { unsafe SystemMemory.overwrite(base, max(count, initializedCount)) }
     unsafe base.deallocate()
   }
@@ -95,7 +97,8 @@ internal import CSystem
     if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
   }
 
-  /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read into.
+  /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read
+  /// into.
   @inlinable
   public mutating func resizeForReading(to newCount: Int) {
     guard newCount > count else { return truncate(to: newCount) }
@@ -151,7 +154,8 @@ internal import CSystem
     // Only the bytes that it holds are copied.
     let written = max(count, initializedCount)
     initializedCount = 0
-    // SAFETY: the old memory is freed once its `count` bytes have been copied; nobody else holds a pointer to it.
+    // SAFETY: the old memory is freed once its `count` bytes have been copied; nobody else holds a pointer to
+    // it.
     let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     unsafe newBase.copyMemory(from: base, byteCount: count)
     if isSecret { unsafe SystemMemory.overwrite(base, written) }
@@ -161,7 +165,8 @@ internal import CSystem
   }
 }
 
-// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any
+// thread.
 extension Buffer: @unchecked Sendable {}
 
 // MARK: - Memory for the block cache: mapped at once, taken from the system page by page as it is first written.
@@ -210,7 +215,8 @@ extension Buffer: @unchecked Sendable {}
   @inlinable
   public func copy(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
-    // SAFETY: the range was checked; whoever copies has it to themselves, so source and destination don't overlap.
+    // SAFETY: the range was checked; whoever copies has it to themselves, so source and destination don't
+    // overlap.
     unsafe source.withUnsafeBytes { bytes in
       guard let from = bytes.baseAddress, let base = unsafe base else { return }
       unsafe (base + offset).copyMemory(from: from, byteCount: bytes.count)
@@ -218,5 +224,6 @@ extension Buffer: @unchecked Sendable {}
   }
 }
 
-// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any thread.
+// SAFETY: the memory has one owner, the value, which can't be copied: whoever has it may use it on any
+// thread.
 extension PageStore: @unchecked Sendable {}

@@ -55,8 +55,8 @@ extension RawSpan {
     }
   }
 
-  /// Compares the bytes, the shorter span first where it begins the other: below zero where this span comes first. Not in constant
-  /// time.
+  /// Compares the bytes, the shorter span first where it begins the other: below zero where this span comes
+  /// first. Not in constant time.
   public func compare(_ other: RawSpan) -> Int {
     // SAFETY: both pointers cover at least the bytes that both spans have, and do not outlive the call.
     let order = unsafe withUnsafeBytes { left in
@@ -75,7 +75,8 @@ extension MutableRawSpan {
   @_lifetime(self: copy self)
   public mutating func copy(_ source: RawSpan, at offset: Int = 0) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the span")
-    // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being exclusive.
+    // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being
+    // exclusive.
     unsafe withUnsafeMutableBytes { destination in
       unsafe source.withUnsafeBytes { bytes in
         guard let from = bytes.baseAddress, let to = destination.baseAddress else { return }
@@ -205,10 +206,12 @@ extension Array {
 
 // Public for the optimiser alone (docs/decisions/0076).
 
-/// Reads the stored property of type `Value` at `offset`, which `MemoryLayout.offset(of:)` gave for `root`'s type.
+/// Reads the stored property of type `Value` at `offset`, which `MemoryLayout.offset(of:)` gave for `root`'s
+/// type.
 @inlinable
 public func loadProperty<Root, Value>(_ type: Value.Type, of root: borrowing Root, at offset: Int) -> Value {
-  // SAFETY: the offset is that of an initialised stored property of this very type, so it is aligned and bound to it.
+  // SAFETY: the offset is that of an initialised stored property of this very type, so it is aligned and
+  // bound to it.
   unsafe withUnsafePointer(to: root) { pointer in
     unsafe (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: Value.self).pointee
   }

@@ -8,8 +8,8 @@ internal import CZlib
 
 /// The running value of a CRC-32.
 ///
-/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where it is only a few
-/// bytes by tables, as calling zlib for them costs more than the work (decision 0020).
+/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where
+/// it is only a few bytes by tables, as calling zlib for them costs more than the work (decision 0020).
 public struct Checksum: Sendable {
   public var value: UInt32
 
@@ -50,14 +50,16 @@ public struct Checksum: Sendable {
   }
 
   @usableFromInline mutating func fold(_ bytes: RawSpan) {
-    // SAFETY: the pointer covers the span's bytes, of which there are at least 16, and does not outlive the call.
+    // SAFETY: the pointer covers the span's bytes, of which there are at least 16, and does not outlive the
+    // call.
     unsafe bytes.withUnsafeBytes { buffer in
       guard let start = buffer.baseAddress else { return }
       value = ~(unsafe checksum_fold(~value, start, buffer.count))
     }
   }
 
-  /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all three.
+  /// The checksum of four bytes and 36 others behind what an earlier value is of: a frame header is all
+  /// three.
   @inlinable
   @inline(__always)
   public static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
@@ -79,8 +81,8 @@ public struct Checksum: Sendable {
 
   /// Takes in more bytes by zlib.
   public mutating func updateByZlib(_ bytes: RawSpan) {
-    // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no address,
-    // which zlib takes as a request for the initial value, so it is left out.
+    // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no
+    // address, which zlib takes as a request for the initial value, so it is left out.
     unsafe bytes.withUnsafeBytes { buffer in
       guard let start = buffer.baseAddress, buffer.count > 0 else { return }
       value = UInt32(
@@ -96,7 +98,8 @@ public struct Checksum: Sendable {
 
 /// Steps of the CRC register, which is the complement of the checksum.
 public enum ChecksumTables {
-  /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow it.
+  /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow
+  /// it.
   @usableFromInline static let tables: InlineArray<2048, UInt32> = {
     var tables = InlineArray<2048, UInt32>(repeating: 0)
     for byte in 0..<256 {

@@ -29,7 +29,8 @@ package enum Deflate {
   ///
   /// - Parameters:
   ///   - stream: A zlib stream and nothing behind it.
-  ///   - byteCount: The length of the result, which the caller has compared with its limit: no more is ever made.
+  ///   - byteCount: The length of the result, which the caller has compared with its limit: no more is ever
+  ///     made.
   /// - Returns: nil where the stream is broken, or isn't exactly as long as it should be.
   package static func inflate(_ stream: RawSpan, byteCount: Int) -> [UInt8]? {
     guard byteCount > 0 else { return nil }

@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// State that one thread at a time reads and changes.
 ///
-/// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's `Mutex` it does
-/// not see on Linux (decision 0006). Mutex and state lie beside each other: whoever takes the lock has fetched the
-/// beginning of the state with it.
+/// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's
+/// `Mutex` it does not see on Linux (decision 0006). Mutex and state lie beside each other: whoever takes the
+/// lock has fetched the beginning of the state with it.
 // SAFETY: the state is reached through `withLock` alone, so one thread at a time.
 @safe public struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: PlacedMutex
@@ -19,7 +19,8 @@ internal import Synchronization
 
   public init(_ state: consuming sending State) {
     let layout = GuardedLayout(of: State.self)
-    // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched before.
+    // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched
+    // before.
     unsafe memory = .allocate(byteCount: layout.byteCount, alignment: layout.alignment)
     mutex = unsafe PlacedMutex(at: memory)
     unsafe self.state = (memory + layout.stateStart).initializeMemory(as: State.self, to: state)
@@ -76,8 +77,8 @@ struct GuardedLayout {
 
 /// States that one thread at a time reads and changes, each behind its own lock, in one piece of memory.
 ///
-/// What a ``Lock`` is for one state, this is for many: making hundreds of them, a memory allocation each, took longer than all
-/// else of opening a store.
+/// What a ``Lock`` is for one state, this is for many: making hundreds of them, a memory allocation each,
+/// took longer than all else of opening a store.
 // SAFETY: each state is reached through `withLock` alone, so by one thread at a time.
 @safe public struct Locks<State: ~Copyable>: ~Copyable, Sendable {
   // SAFETY: what is in it is touched with its mutex held; allocated in init and freed in deinit.

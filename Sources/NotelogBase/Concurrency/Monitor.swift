@@ -32,10 +32,12 @@ public struct Wake: Equatable, Sendable {
 
 /// State behind a lock, entered when a condition holds.
 ///
-/// The state is only touched inside `withLock`; waiting happens between accesses, never during one. Where many threads
-/// wait for different things, each waits in the room of what it waits for, and whoever changes that wakes that room.
+/// The state is only touched inside `withLock`; waiting happens between accesses, never during one. Where
+/// many threads wait for different things, each waits in the room of what it waits for, and whoever changes
+/// that wakes that room.
 ///
-/// There is a method for each way in: closures that are default arguments would be made anew for each call, in memory of their own.
+/// There is a method for each way in: closures that are default arguments would be made anew for each call,
+/// in memory of their own.
 public final class Monitor<State: Sendable & ~Copyable>: Sendable {
   @usableFromInline let mutex: ConditionMutex
   // SAFETY: read and written only between `mutex.lock()` and `mutex.unlock()`.

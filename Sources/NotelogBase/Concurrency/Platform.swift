@@ -1,4 +1,5 @@
-// What depends on the C library and the system: memory, mutexes with their condition variables, threads that may wait.
+// What depends on the C library and the system: memory, mutexes with their condition variables, threads that
+// may wait.
 
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
@@ -38,8 +39,9 @@ public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
   #if canImport(Darwin)
     let queue = DispatchQueue.global()
   #else
-    // The cooperative pool is one of the global queues: tasks would wait for a thread behind whoever waits here, and get one a
-    // second. A serial queue of its own gets a thread at once, as long as there are fewer than 255.
+    // The cooperative pool is one of the global queues: tasks would wait for a thread behind whoever waits
+    // here, and get one a second. A serial queue of its own gets a thread at once, as long as there are fewer
+    // than 255.
     let queue = DispatchQueue(label: "notelog.waiting")
   #endif
   queue.async(execute: body)
@@ -105,8 +107,10 @@ package func pauseThread(_ duration: Duration) {
   public func unlock() { unsafe pthread_mutex_unlock(mutex) }
 }
 
-/// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its own.
-// SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this object.
+/// A mutex, and the rooms in which threads wait for what it guards: each room has a condition variable of its
+/// own.
+// SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this
+// object.
 @safe public final class ConditionMutex: Sendable {
   // SAFETY: as said above.
   private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -150,7 +154,8 @@ package func pauseThread(_ duration: Duration) {
   /// Gives the lock up until somebody wakes the room.
   public func wait(in room: Int) {
     precondition(room >= 0 && room < roomCount, "there is such a room")
-    // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition variable too.
+    // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition
+    // variable too.
     unsafe waiterCounts[room] += 1
     unsafe pthread_cond_wait(rooms + room, mutex)
     unsafe waiterCounts[room] -= 1
@@ -186,7 +191,8 @@ public enum SystemMemory {
   ///
   /// - Parameters:
   ///   - byteCount: How many bytes they hold.
-  ///   - isFilled: Whether all of them will be used: then they may be large ones, of which the first byte takes 2 MiB.
+  ///   - isFilled: Whether all of them will be used: then they may be large ones, of which the first byte
+  ///     takes 2 MiB.
   /// - Returns: Where they are, and how many bytes they are.
   public static func map(
     _ byteCount: Int, isFilled: Bool = true

@@ -5,8 +5,8 @@
 
 /// State under a lock of eight pieces: reading it takes one of them, changing it takes all.
 ///
-/// Threads that read take different pieces, each on a cache line of its own, so that they neither wait for each other nor
-/// pull a line to and fro. It is for what is read millions of times between two changes.
+/// Threads that read take different pieces, each on a cache line of its own, so that they neither wait for
+/// each other nor pull a line to and fro. It is for what is read millions of times between two changes.
 // SAFETY: the state is read with a piece of the lock held, and changed by whoever holds all of them.
 @safe public struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let pieces: InlineArray<8, PlacedMutex>
@@ -19,7 +19,8 @@
   private static var pieceByteCount: Int { 2 * CacheLine.byteCount }
 
   public init(_ state: consuming State) {
-    // SAFETY: allocated here, with room for eight pieces apart from each other and for the state; nobody else has it yet.
+    // SAFETY: allocated here, with room for eight pieces apart from each other and for the state; nobody else
+    // has it yet.
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: 8 * Self.pieceByteCount + MemoryLayout<State>.size,
       alignment: max(Self.pieceByteCount, MemoryLayout<State>.alignment))

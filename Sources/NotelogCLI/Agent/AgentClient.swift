@@ -75,8 +75,8 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// What the names of the kernel's keys begin with; a store's id follows.
   static let kernelPrefix = "notelog:"
 
-  /// The root that is kept of a store; nil where nobody keeps one. What stands in the way is said, and no reason to stop: there is the
-  /// password.
+  /// The root that is kept of a store; nil where nobody keeps one. What stands in the way is said, and no
+  /// reason to stop: there is the password.
   static func find(_ store: RecordID) -> SecretBytes? {
     do {
       if case .root(let root) = try AgentClient.ask(.root(store)) { return root }

@@ -1,7 +1,7 @@
 // What the agent and its clients say to each other, byte by byte.
 //
-// A message is a length in two bytes (little-endian, of what follows it), the version in one, a kind in one, and what belongs to the kind. A
-// connection carries one request and its reply.
+// A message is a length in two bytes (little-endian, of what follows it), the version in one, a kind in one,
+// and what belongs to the kind. A connection carries one request and its reply.
 //
 //   request     kind  then
 //   root        1     store's id, 16 bytes
@@ -124,7 +124,8 @@ enum AgentMessage {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
   }
 
-  /// Reads what comes after version and kind. Offsets are from there, and checked against `rest` before they are used.
+  /// Reads what comes after version and kind. Offsets are from there, and checked against `rest` before they
+  /// are used.
   struct Reader {
     private let message: SecretBytes
     let kind: UInt8

@@ -1,4 +1,5 @@
-// Reads a command line by the option table: `--opt=v`, `--opt v`, `-o v`, `-ov`, `--`, and `-` as an argument.
+// Reads a command line by the option table: `--opt=v`, `--opt v`, `-o v`, `-ov`, `--`, and `-` as an
+// argument.
 
 /// The parser of the tool's command line.
 struct Parser: Sendable {

@@ -1,4 +1,5 @@
-// `notelog dump STORE`: every record, opened as far as the given key opens it; or every frame, as it lies on the disk.
+// `notelog dump STORE`: every record, opened as far as the given key opens it; or every frame, as it lies on
+// the disk.
 import Notelog
 
 extension Command {

@@ -1,4 +1,5 @@
-// `notelog import STORE [FILE]`: records from the lines that `dump --json` prints, or of something else's table.
+// `notelog import STORE [FILE]`: records from the lines that `dump --json` prints, or of something else's
+// table.
 import Foundation
 import Notelog
 
@@ -113,7 +114,8 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
 }
 
 extension Store {
-  /// Makes durable what was imported, and has ordered indexes made, which closing leaves to whoever opens the store next.
+  /// Makes durable what was imported, and has ordered indexes made, which closing leaves to whoever opens the
+  /// store next.
   fileprivate func finishImport() throws {
     try write { _ in }
     for collection in collections {

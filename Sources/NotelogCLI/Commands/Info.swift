@@ -99,7 +99,8 @@ private func report(
 }
 
 extension StoreInfo.Segment {
-  /// Its size, and on a terminal a bar: its length says how large the segment is, its filled part how much of it is live.
+  /// Its size, and on a terminal a bar: its length says how large the segment is, its filled part how much of
+  /// it is live.
   fileprivate func words(_ largest: Int) -> String {
     let head = isHead ? ", being written" : ""
     let words = "\(number), \(kind): \(byteCount) bytes, \(liveByteCount) live\(head)"

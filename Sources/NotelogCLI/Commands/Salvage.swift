@@ -78,7 +78,8 @@ private func save(
   }
 }
 
-/// What was saved, and what the new store is like: `withoutSchema` records are of collections that it knows nothing of.
+/// What was saved, and what the new store is like: `withoutSchema` records are of collections that it knows
+/// nothing of.
 private func report(
   _ summary: SalvageSummary, _ found: Verification, withoutSchema: Int, isComplete: Bool
 ) -> Report {

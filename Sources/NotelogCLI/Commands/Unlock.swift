@@ -1,4 +1,5 @@
-// `notelog unlock STORE`, `notelog lock [STORE]` and `notelog agent lock [STORE]`: a store kept open between commands.
+// `notelog unlock STORE`, `notelog lock [STORE]` and `notelog agent lock [STORE]`: a store kept open between
+// commands.
 import Notelog
 
 extension Command {

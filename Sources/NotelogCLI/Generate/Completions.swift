@@ -1,7 +1,8 @@
 // Completions: what may stand next on a command line, and the shells' scripts, which ask for it.
 
 extension CommandTable {
-  /// What may take the place of the last word, each with a description behind a tab; `:files` or `:folders` where the shell knows more.
+  /// What may take the place of the last word, each with a description behind a tab; `:files` or `:folders`
+  /// where the shell knows more.
   func candidates(for words: [String]) -> [String] {
     var arguments: [String] = []
     var option: Option?

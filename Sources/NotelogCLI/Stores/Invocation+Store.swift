@@ -11,18 +11,21 @@ extension Invocation {
 
   /// Whether a command shows or writes sealed content.
   enum KeyUse {
-    /// It does: where no key was given, what an agent or the kernel keeps is used, and else a password is asked for.
+    /// It does: where no key was given, what an agent or the kernel keeps is used, and else a password is
+    /// asked for.
     case required
     /// It changes what opens the store: a key that was not given is asked for, whatever is kept.
     case credential
-    /// It can do without: a key is used if it was given, and otherwise only asked for, or taken from where it is kept, with `--unlock`.
+    /// It can do without: a key is used if it was given, and otherwise only asked for, or taken from where it
+    /// is kept, with `--unlock`.
     case ifGiven
     /// The command sees to it itself.
     case never
   }
 
-  /// Opens the store, unlocks it, runs `body`, and closes it in order. What is damaged in it is said at the command's end. A
-  /// command that only reads shows what is left of a store that lost something nobody can name.
+  /// Opens the store, unlocks it, runs `body`, and closes it in order. What is damaged in it is said at the
+  /// command's end. A command that only reads shows what is left of a store that lost something nobody can
+  /// name.
   func withStore<Result>(
     _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
   ) throws -> Result {
@@ -30,8 +33,8 @@ extension Invocation {
     return try withStore(keyUse, readOnly: readOnly, by: &credential, body)
   }
 
-  /// The same for what has to ask for more than the password: `question` is asked beside a store that is open for reading, so that others can
-  /// write meanwhile. What opens the store must be the same afterwards.
+  /// The same for what has to ask for more than the password: `question` is asked beside a store that is open
+  /// for reading, so that others can write meanwhile. What opens the store must be the same afterwards.
   func withStore<Answer, Result>(
     _ keyUse: KeyUse, asking question: (Store) throws -> Answer,
     _ body: (Store, Credential?, Answer) throws -> Result
@@ -109,7 +112,8 @@ extension Invocation {
     return true
   }
 
-  /// Shows who opens the store, or a part of it, and asks whether to go on: nobody else can say that a slot is one that should have gone.
+  /// Shows who opens the store, or a part of it, and asks whether to go on: nobody else can say that a slot
+  /// is one that should have gone.
   func confirm(_ question: String, of store: Store) throws {
     for slot in store.info().slots { Console.say("slot", slot.words) }
     if !has(.yes) { try Console.confirm(question) }
@@ -148,7 +152,8 @@ extension Invocation {
     }
   }
 
-  /// That nothing is there, or that nothing of a store's log is, in a folder where there was one: who makes a new one there loses its keyring.
+  /// That nothing is there, or that nothing of a store's log is, in a folder where there was one: who makes a
+  /// new one there loses its keyring.
   var noStore: ToolError {
     func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: store + "/" + name) }
     if isThere("manifest") || isThere("manifest.copy") {
@@ -165,7 +170,8 @@ extension Invocation {
     return ToolError(.noStore, "there is no store at '\(store)'", hint: noStoreHint)
   }
 
-  /// What can be done where there is no store: not what would be refused, and nothing new for who looks after an old one.
+  /// What can be done where there is no store: not what would be refused, and nothing new for who looks after
+  /// an old one.
   private var noStoreHint: String? {
     let (files, place) = (FileManager.default, URL(filePath: store).standardizedFileURL)
     let folder = place.deletingLastPathComponent().path
@@ -236,8 +242,8 @@ extension Store {
 // MARK: - A command as one option's value, cut into words: as a shell cuts them, and with nothing else that a shell does.
 
 enum CommandWords {
-  /// Cuts at blanks. Between single quotes everything stands for itself; between double quotes, and outside, a backslash makes the next
-  /// character stand for itself. Nothing is expanded, and no shell is started.
+  /// Cuts at blanks. Between single quotes everything stands for itself; between double quotes, and outside,
+  /// a backslash makes the next character stand for itself. Nothing is expanded, and no shell is started.
   static func split(_ text: String) throws -> [String] {
     var words: [String] = []
     var word: String?

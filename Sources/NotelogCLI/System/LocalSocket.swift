@@ -64,8 +64,8 @@ enum LocalSocket {
     return message.withBytes { bytes in
       var sent = 0
       while sent < bytes.byteCount {
-        // SAFETY: the pointer and count describe what is not sent yet, which outlives the call. A reader that went away is an error here, as
-        // the signal is ignored.
+        // SAFETY: the pointer and count describe what is not sent yet, which outlives the call. A reader that
+        // went away is an error here, as the signal is ignored.
         let count = unsafe bytes.withUnsafeBytes {
           unsafe write(number, $0.baseAddress?.advanced(by: sent), $0.count - sent)
         }

@@ -12,11 +12,13 @@ struct Program: ~Copyable {
   /// Done when all that it said was handed on.
   private let said: DispatchGroup
 
-  /// Starts a program with nothing to read. What it says on stderr is handed on to this process's stderr, escaped.
+  /// Starts a program with nothing to read. What it says on stderr is handed on to this process's stderr,
+  /// escaped.
   ///
   /// - Parameters:
   ///   - words: Its name, which is looked for in PATH where it holds no slash, and its arguments.
-  ///   - isDetached: Whether it goes on by itself: in a session of its own, and with nobody listening to its stderr.
+  ///   - isDetached: Whether it goes on by itself: in a session of its own, and with nobody listening to its
+  ///     stderr.
   /// - Returns: The program.
   /// - Throws: Where it can't be started.
   static func start(_ words: [String], isDetached: Bool = false) throws -> Program {
@@ -32,7 +34,8 @@ struct Program: ~Copyable {
       process: process, output: output.reader, end: end.writer, said: relay(errors.reader, until: end.reader))
   }
 
-  /// Hands on what comes on a program's stderr, as it comes, until the other descriptor's writer is closed and no more is there.
+  /// Hands on what comes on a program's stderr, as it comes, until the other descriptor's writer is closed
+  /// and no more is there.
   private static func relay(_ errors: consuming Descriptor, until end: consuming Descriptor) -> DispatchGroup
   {
     let said = DispatchGroup()
@@ -75,7 +78,8 @@ struct Program: ~Copyable {
   private static func spawn(
     _ words: [String], output: Int32, errors: Int32, isDetached: Bool
   ) -> (error: Int32, process: pid_t) {
-    // SAFETY: both are made before they are used and ended once; the C strings are freed after the call, which copies what it needs.
+    // SAFETY: both are made before they are used and ended once; the C strings are freed after the call,
+    // which copies what it needs.
     var actions = unsafe Platform.spawnActions
     var attributes = Platform.spawnAttributes
     unsafe posix_spawn_file_actions_init(&actions)
@@ -106,8 +110,8 @@ struct Program: ~Copyable {
 }
 
 extension Descriptor {
-  /// Closes what this process was given beyond the three streams. For a process that stays, before it opens anything: a pipe that it inherited
-  /// would never end, a lock never be given back.
+  /// Closes what this process was given beyond the three streams. For a process that stays, before it opens
+  /// anything: a pipe that it inherited would never end, a lock never be given back.
   static func closeInherited() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
     for number in names.compactMap({ Int32($0) }) where number > STDERR_FILENO { close(number) }

@@ -14,7 +14,8 @@ enum Console {
     return outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }()
 
-  /// One line on stderr, `notelog: error: …` for instance. It is for people: what is kept in a log reaches a terminal later.
+  /// One line on stderr, `notelog: error: …` for instance. It is for people: what is kept in a log reaches a
+  /// terminal later.
   static func say(_ kind: String, _ message: String) {
     // Nothing can be done where even stderr is gone.
     try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(Escaping.line(message))\n")
@@ -152,7 +153,8 @@ final class Progress: Sendable {
   }
 }
 
-/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking` has it.
+/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking`
+/// has it.
 func withProgress<Result>(
   _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
   _ body: (@escaping (Int, Int) -> Bool) throws -> Result

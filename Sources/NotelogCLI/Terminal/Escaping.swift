@@ -1,10 +1,12 @@
 // Stored text made safe to show: no control character reaches a terminal.
 
 enum Escaping {
-  /// Stored text for one line of output: control characters, line ends too, as `\n`, `\u{1B}`. What programs read is JSON.
+  /// Stored text for one line of output: control characters, line ends too, as `\n`, `\u{1B}`. What programs
+  /// read is JSON.
   static func line(_ text: String) -> String { escaped(text, keeping: []) }
 
-  /// Whether a text has control characters, which no name may have: programs that read one take them for something else.
+  /// Whether a text has control characters, which no name may have: programs that read one take them for
+  /// something else.
   static func hasControls(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.properties.generalCategory == .control }
   }

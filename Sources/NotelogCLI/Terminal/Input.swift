@@ -86,8 +86,8 @@ final class Input {
     }
   }
 
-  /// The bytes up to the next line end, and none behind it, in memory for secrets; one more than `count` where there are more than that,
-  /// nil at the end.
+  /// The bytes up to the next line end, and none behind it, in memory for secrets; one more than `count`
+  /// where there are more than that, nil at the end.
   func readSecretLine(upTo count: Int) throws -> SecretBytes? {
     var isAtEnd = false
     let line = try SecretBytes(capacity: count + 1) { memory in
@@ -127,8 +127,8 @@ final class Input {
     }
   }
 
-  /// Waits until there is something to read; a wait that a Ctrl-C just missed would last until the next byte, so
-  /// it looks up from time to time.
+  /// Waits until there is something to read; a wait that a Ctrl-C just missed would last until the next byte,
+  /// so it looks up from time to time.
   private func waitForBytes() throws {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {
@@ -201,7 +201,8 @@ enum TerminalEcho {
     descriptor.store(-1, ordering: .releasing)
   }
 
-  /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore it.
+  /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore
+  /// it.
   static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {

@@ -22,7 +22,8 @@ enum Interrupt {
     return try body()
   }
 
-  /// From now on a signal that would end the tool makes a descriptor readable, and whoever waits for it ends in order.
+  /// From now on a signal that would end the tool makes a descriptor readable, and whoever waits for it ends
+  /// in order.
   ///
   /// - Returns: The descriptor to wait for.
   static func heard() throws -> Descriptor {
@@ -61,7 +62,8 @@ enum Interrupt {
     }
     let writer = bell.load(ordering: .acquiring)
     if writer >= 0 {
-      // SAFETY: one byte of a static string; write may be called in a handler, and a full pipe has been heard already.
+      // SAFETY: one byte of a static string; write may be called in a handler, and a full pipe has been heard
+      // already.
       _ = unsafe write(writer, "!", 1)
       return
     }

@@ -5,7 +5,8 @@ import Foundation
 enum Platform {
   /// Has the system write no core dump of this process and its children, whatever it allowed before.
   ///
-  /// The library keeps its own secrets out of them; OpenSSL's key schedules and opened values lie in ordinary memory.
+  /// The library keeps its own secrets out of them; OpenSSL's key schedules and opened values lie in ordinary
+  /// memory.
   static func refuseCoreDumps() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     #if canImport(Glibc)

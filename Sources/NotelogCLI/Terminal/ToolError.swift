@@ -16,7 +16,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case usage = 64
   case interrupted = 130
 
-  /// Takes in how a part of the work ended: damage is said before all else, and what was left out before what went well.
+  /// Takes in how a part of the work ended: damage is said before all else, and what was left out before what
+  /// went well.
   mutating func combine(with part: ExitCode) {
     if part == .damage || part == .leftOut && self != .damage { self = part }
   }
@@ -151,7 +152,8 @@ extension ToolError {
 ///   - missing: What is said where there is nothing at a path.
 ///   - taken: What is said where a folder that should be new is not.
 ///   - locked: What is said where a key is not open.
-///   - target: The folder that is written to, where it is another one than the store: what is said where its disk is full.
+///   - target: The folder that is written to, where it is another one than the store: what is said where its
+///     disk is full.
 ///   - body: What calls the library.
 /// - Returns: What it returned.
 /// - Throws: What it threw, or what is said instead.

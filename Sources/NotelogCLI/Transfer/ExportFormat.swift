@@ -7,7 +7,8 @@ enum ExportFormat: String, CaseIterable {
 
   /// What collections, or the fields of one, are called for the program that reads this.
   ///
-  /// - Throws: Where it would not take one for a name: SQLite's shell ends a line at a zero byte, and what follows may be a command to it.
+  /// - Throws: Where it would not take one for a name: SQLite's shell ends a line at a zero byte, and what
+  ///   follows may be a command to it.
   func names(_ names: [String], areTables: Bool = false) throws -> [String] {
     if self == .jsonl { return names }
     for name in names

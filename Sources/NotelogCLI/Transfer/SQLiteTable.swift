@@ -1,4 +1,5 @@
-// A table of an SQLite database, read by the `sqlite3` program: nothing is linked, and the file is opened for reading only.
+// A table of an SQLite database, read by the `sqlite3` program: nothing is linked, and the file is opened for
+// reading only.
 import Foundation
 import Notelog
 

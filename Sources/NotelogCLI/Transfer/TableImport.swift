@@ -1,4 +1,5 @@
-// A table of something else, as `import --from` takes it: columns whose types are known, and rows in an order that stays.
+// A table of something else, as `import --from` takes it: columns whose types are known, and rows in an order
+// that stays.
 
 import Foundation
 import Notelog
@@ -20,11 +21,12 @@ struct SourceTable {
   /// Goes through all rows, as the columns have it.
   let rows: Rows
 
-  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none where it is optional.
+  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none
+  /// where it is optional.
   func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws { try rows(columns, body) }
 
-  /// The first half of the ids of this table's records in a collection, the second being the row's number: always the same, so that an import
-  /// that was interrupted knows what it has.
+  /// The first half of the ids of this table's records in a collection, the second being the row's number:
+  /// always the same, so that an import that was interrupted knows what it has.
   func idPrefix(in collection: String) -> UInt64 {
     // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
     (identity + "\n" + collection).utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
@@ -69,7 +71,8 @@ struct SourceColumn: Equatable, Sendable {
   var type: FieldType { field?.type ?? found }
   var isOptional: Bool { field?.isOptional ?? (kinds.nothing > 0) }
 
-  /// Which of its values become another kind of value; nil where all stay what they are, or were declared to be.
+  /// Which of its values become another kind of value; nil where all stay what they are, or were declared to
+  /// be.
   var changes: String? {
     if type == found, type == .date || type == .boolean { return nil }
     let counts: [(count: Int, kind: String, same: [FieldType])] = [
@@ -80,7 +83,8 @@ struct SourceColumn: Equatable, Sendable {
     return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
   }
 
-  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text when it is printed, or the same number.
+  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
+  /// when it is printed, or the same number.
   func value(_ text: String) -> DynamicValue? {
     if field != nil { return DynamicValue(strictly: text, as: type) }
     if type == .text { return .text(text) }
@@ -105,7 +109,8 @@ struct SourceColumn: Equatable, Sendable {
 }
 
 extension DynamicValue {
-  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is none.
+  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is
+  /// none.
   init?(strictly text: String, as type: FieldType) {
     let value: DynamicValue? =
       switch type {
@@ -181,8 +186,8 @@ struct TableProposal {
   /// Whether the collection is there already, and says what its fields are.
   let isKnown: Bool
 
-  /// What a table becomes, where the columns of some names are sealed, or all but those of some names. Where the collection is there, which
-  /// `known` tells by its fields, the columns learn which of them take them.
+  /// What a table becomes, where the columns of some names are sealed, or all but those of some names. Where
+  /// the collection is there, which `known` tells by its fields, the columns learn which of them take them.
   init(
     _ table: inout SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
     known: (String) throws -> [FieldInfo]?
@@ -308,8 +313,8 @@ struct TableImport {
     idPrefix = table.idPrefix(in: collection.name)
   }
 
-  /// Compares the rows whose records are there, and writes the others: none where one differs, or does not fit its field. What was interrupted
-  /// goes on when it is run again.
+  /// Compares the rows whose records are there, and writes the others: none where one differs, or does not
+  /// fit its field. What was interrupted goes on when it is run again.
   mutating func run(_ progress: Progress) throws {
     if try collection.count > 0 {
       knownCount = try compare(isBefore: true)
@@ -346,7 +351,8 @@ struct TableImport {
     byteCount = 0
   }
 
-  /// Reads the table again, and compares each row with its record; and sees that there is no record of a row that is gone.
+  /// Reads the table again, and compares each row with its record; and sees that there is no record of a row
+  /// that is gone.
   ///
   /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.

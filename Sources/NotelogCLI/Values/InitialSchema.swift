@@ -12,8 +12,8 @@ import Notelog
 /// ]}]}
 /// ```
 ///
-/// In the place of a `key`, a sealed field may have `"keyFrom": "protection", "keys": ["home", "work"]`: each record names one of these keys in the
-/// field `protection`, which is plain text.
+/// In the place of a `key`, a sealed field may have `"keyFrom": "protection", "keys": ["home", "work"]`: each
+/// record names one of these keys in the field `protection`, which is plain text.
 enum InitialSchema {
   struct Collection: Equatable, Sendable {
     var name: String

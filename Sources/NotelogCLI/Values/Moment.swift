@@ -3,8 +3,8 @@ import Foundation
 
 /// Seconds since 2001-01-01 00:00 UTC, to text and back.
 enum Moment {
-  /// `2026-11-20T10:38:43.25Z`, with as many decimals as bring the same double back; `nil` outside the years 0 to
-  /// 9999, which RFC 3339 cannot say.
+  /// `2026-11-20T10:38:43.25Z`, with as many decimals as bring the same double back; `nil` outside the years
+  /// 0 to 9999, which RFC 3339 cannot say.
   static func text(_ seconds: Double) -> String? {
     guard seconds.isFinite, abs(seconds) < 1e15 else { return nil }
     let (whole, fraction) = ExactDecimal(seconds).split
@@ -16,8 +16,8 @@ enum Moment {
     return date + "T" + time + (fraction.isEmpty ? "" : "." + fraction) + "Z"
   }
 
-  /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z; `nil` outside the years
-  /// 0 to 9999 in UTC. There are no leap seconds.
+  /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z;
+  /// `nil` outside the years 0 to 9999 in UTC. There are no leap seconds.
   static func seconds(_ text: String) -> Double? {
     var scanner = MomentScanner(rest: text[...])
     guard let year = scanner.digits(4), scanner.accept("-"), let month = scanner.digits(2),

@@ -1,9 +1,11 @@
-// How a command fares that reads many records: what could not be read or opened, as it says it, and how it exits.
+// How a command fares that reads many records: what could not be read or opened, as it says it, and how it
+// exits.
 import Notelog
 import Synchronization
 
-/// Says which records can't be read, the first of them one by one, the others by their number. Counts what is sealed under keys that can't be
-/// had, and says it once: under those that the keyring lacks, which is damage, and those that were shredded, or are elsewhere.
+/// Says which records can't be read, the first of them one by one, the others by their number. Counts what is
+/// sealed under keys that can't be had, and says it once: under those that the keyring lacks, which is
+/// damage, and those that were shredded, or are elsewhere.
 final class ReadingOutcome: Sendable {
   private static let shownCount = 10
 
@@ -22,8 +24,8 @@ final class ReadingOutcome: Sendable {
     self.code = Mutex(code)
   }
 
-  /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't be had; for an export, each value
-  /// that is not opened.
+  /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't
+  /// be had; for an export, each value that is not opened.
   ///
   /// - Returns: What the record's own exit code is.
   @discardableResult

@@ -8,7 +8,8 @@ struct RecordShown {
   /// What became of a field.
   enum Content {
     case value(DynamicValue)
-    /// Sealed, and not opened; the key may not be here: it is elsewhere, or was shredded, or the keyring lacks it.
+    /// Sealed, and not opened; the key may not be here: it is elsewhere, or was shredded, or the keyring
+    /// lacks it.
     case sealed(byteCount: Int, key: UInt32, isKeyMissing: Bool = false)
     /// Of no field that the schema has in use.
     case unknown(byteCount: Int)
@@ -132,7 +133,8 @@ extension RecordShown {
     return record
   }
 
-  /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none; or JSON.
+  /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none;
+  /// or JSON.
   func list(_ names: [String], asJSON: Bool) throws {
     if asJSON { return try Console.print(json) }
     let contents = Dictionary(fields.map { ($0.name, $0.content) }) { first, _ in first }

@@ -157,7 +157,8 @@ extension Keyring {
       nextWrappingNumber: 1, slots: [], wrappingKeys: [], namedKeys: [], dataKeys: [])
   }
 
-  /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant can't tell.
+  /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant
+  /// can't tell.
   ///
   /// - Throws: ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``.
   package func isMade(by credential: borrowing Credential) throws(CryptoError) -> Bool {

@@ -79,8 +79,8 @@ package struct Keyring: Equatable, Sendable {
 // MARK: - The keyring's tables of keys: wrapping keys, named keys, data keys (docs/format-keyring.md 10.4 to 10.6).
 
 extension Keyring {
-  /// A key that wraps data keys: that of an access class, or of a grant; or, in a key's place, the digest of the schemas as they were before the
-  /// root was changed.
+  /// A key that wraps data keys: that of an access class, or of a grant; or, in a key's place, the digest of
+  /// the schemas as they were before the root was changed.
   struct WrappingKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1class"
     static let byteCount = 24 + KeyWrap.byteCount

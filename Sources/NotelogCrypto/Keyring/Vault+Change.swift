@@ -1,9 +1,11 @@
-// How a changed keyring is made: slots, grants, wrapping keys and generations that are added to it (docs/format-keyring.md 10.3 to 10.7).
+// How a changed keyring is made: slots, grants, wrapping keys and generations that are added to it
+// (docs/format-keyring.md 10.3 to 10.7).
 
 package import NotelogBase
 import Synchronization
 
-/// A keyring in the making, from that of one moment and what is open of it, so that scrypt runs outside the vault's lock.
+/// A keyring in the making, from that of one moment and what is open of it, so that scrypt runs outside the
+/// vault's lock.
 struct Draft: Sendable {
   var keyring: Keyring
   var root: SharedSecret
@@ -68,7 +70,8 @@ extension Vault {
     return number
   }
 
-  /// Adds a random data key under its class's key, and under those of the grants that the generation before is under.
+  /// Adds a random data key under its class's key, and under those of the grants that the generation before
+  /// is under.
   func addGeneration(of key: Keyring.NamedKey, to draft: inout Draft) throws(CryptoError) {
     guard draft.keyring.nextKeyReference < .max, draft.keyring.dataKeys.count < Keyring.dataKeysMax else {
       throw .limitExceeded(.keyGenerations)
@@ -155,10 +158,11 @@ extension Vault {
   /// - Parameters:
   ///   - credential: What the new slot accepts.
   ///   - work: What a guess of a password costs.
-  ///   - names: The named keys that it opens, in all their generations; empty for the unlock root, which opens all.
+  ///   - names: The named keys that it opens, in all their generations; empty for the unlock root, which
+  ///     opens all.
   /// - Returns: The change, with a slot whose id is new.
-  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``; ``CryptoError/boundToDevice`` for a key that
-  ///   is to be used on this device only.
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``; ``CryptoError/boundToDevice``
+  ///   for a key that is to be used on this device only.
   package func addingSlot(
     _ credential: borrowing Credential, work: WorkFactor = .standard, opening names: [String] = []
   ) throws(CryptoError) -> Change {
@@ -218,7 +222,8 @@ extension Vault {
     return try finish(draft)
   }
 
-  /// Another generation of a named key, which new values are sealed under from then on; old ones are opened still.
+  /// Another generation of a named key, which new values are sealed under from then on; old ones are opened
+  /// still.
   package func rotating(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
     var draft = try draft()
     guard !key.isShredded else { throw .shredded }
@@ -248,9 +253,9 @@ extension Vault {
     return try finish(draft)
   }
 
-  /// A new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and for each named key a generation
-  /// that nobody knows who had the old root. Other slots, and grants, go. The schemas as they are are accepted, and no others with MACs of
-  /// before, until ``finishingRootChange()``.
+  /// A new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and for
+  /// each named key a generation that nobody knows who had the old root. Other slots, and grants, go. The
+  /// schemas as they are are accepted, and no others with MACs of before, until ``finishingRootChange()``.
   ///
   /// - Parameters:
   ///   - credential: What opens the new root.
@@ -336,8 +341,9 @@ extension Vault {
     wipe { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
   }
 
-  /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root, which the keyring's MAC is made
-  /// with, and the keys. A keyring that this root did not make locks everything.
+  /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root,
+  /// which the keyring's MAC is made with, and the keys. A keyring that this root did not make locks
+  /// everything.
   ///
   /// - Returns: Whether it is another one than before.
   package func follow(_ keyring: Keyring, other: Keyring?) -> Bool {
@@ -361,7 +367,8 @@ extension Vault {
     return true
   }
 
-  /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root. One that was altered locks everything.
+  /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root. One that was
+  /// altered locks everything.
   ///
   /// - Throws: ``CryptoError/tamperedSchema(_:)``.
   package func check(_ schemas: [SealedSchema]) throws(CryptoError) {

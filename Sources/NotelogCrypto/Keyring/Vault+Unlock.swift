@@ -1,5 +1,5 @@
-// Unlocking: from a credential to the unlock root, or to a grant's key, and from there to wrapping keys and names
-// (docs/format-keyring.md 10.3, 10.4).
+// Unlocking: from a credential to the unlock root, or to a grant's key, and from there to wrapping keys and
+// names (docs/format-keyring.md 10.3, 10.4).
 
 import NotelogBase
 
@@ -7,15 +7,18 @@ extension Vault {
   /// Opens the keyring, or what of it a credential may open.
   ///
   /// The work of scrypt is done outside the vault's lock, so that keys open already stay usable meanwhile.
-  /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place. So does a copy of the same
-  /// generation that the credential opens: whether a slot is the credential's, somebody may have altered.
+  /// Where the keyring proves to be tampered with and the other copy is not, that one takes its place. So
+  /// does a copy of the same generation that the credential opens: whether a slot is the credential's,
+  /// somebody may have altered.
   ///
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.
   ///   - slot: The slot to try; nil tries each of the credential's kind.
-  ///   - schemas: Stored schemas, which must bear their MACs before any key is usable. A grant can't check them.
+  ///   - schemas: Stored schemas, which must bear their MACs before any key is usable. A grant can't check
+  ///     them.
   /// - Returns: The id of the slot that accepted it.
-  /// - Throws: ``CryptoError/tamperedSchema(_:)``, ``CryptoError/lockedMeanwhile``, ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
+  /// - Throws: ``CryptoError/tamperedSchema(_:)``, ``CryptoError/lockedMeanwhile``,
+  ///   ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
   ///   ``CryptoError/tamperedKeyring``, ``CryptoError/missingSlot(_:)``.
   @discardableResult package func unlock(
     _ credential: borrowing Credential, slot: UInt32? = nil, checking schemas: [SealedSchema] = []
@@ -28,8 +31,8 @@ extension Vault {
     }
   }
 
-  /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets the count of locks at the moment
-  /// when this began.
+  /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets
+  /// the count of locks at the moment when this began.
   func unlockEither<Result>(
     _ body: (_ keyring: Keyring, _ isOther: Bool, _ epoch: UInt64) throws(CryptoError) -> Result
   ) throws(CryptoError) -> Result {
@@ -73,7 +76,8 @@ extension Vault {
     }
   }
 
-  /// Opens wrapping keys, as far as this device and the root open them. Where the root is the parent alone, it must.
+  /// Opens wrapping keys, as far as this device and the root open them. Where the root is the parent alone,
+  /// it must.
   func openWrappingKeys(_ entries: [Keyring.WrappingKey], of keyring: Keyring, root: SharedSecret?)
     throws(CryptoError) -> [UInt32: SharedSecret]
   {
@@ -135,8 +139,8 @@ extension Vault {
 }
 
 extension CryptoError {
-  /// Whether it is a reason to try the other copy. A credential that is refused isn't where that copy is an older one: it may have been
-  /// given up.
+  /// Whether it is a reason to try the other copy. A credential that is refused isn't where that copy is an
+  /// older one: it may have been given up.
   func permits(_ other: Keyring, insteadOf keyring: Keyring) -> Bool {
     switch self {
     case .tamperedKeyring, .tamperedSlot: true
@@ -188,8 +192,9 @@ extension Keyring {
     return try Crypto.sha256(all)
   }
 
-  /// Checks the MACs of all schemas, in order of their collections. Where the root was changed and they have not been stored anew, they are
-  /// the schemas of that moment, byte for byte: who has the former root makes no others.
+  /// Checks the MACs of all schemas, in order of their collections. Where the root was changed and they have
+  /// not been stored anew, they are the schemas of that moment, byte for byte: who has the former root makes
+  /// no others.
   func check(_ schemas: [SealedSchema], root: borrowing Secret) throws(CryptoError) {
     for (index, schema) in schemas.enumerated() {
       let mac = try schemaMAC(schema.bytes.rawSpan, root: root)

@@ -38,7 +38,8 @@ package final class Vault: Sendable {
 
   let state: Lock<State>
   let outside: any OutsideSecrets
-  /// The data keys that are open. Threads look them up millions of times a second; who changes them has the state's lock.
+  /// The data keys that are open. Threads look them up millions of times a second; who changes them has the
+  /// state's lock.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
   let epoch = Atomic<UInt64>(0)
 
@@ -106,7 +107,8 @@ package final class Vault: Sendable {
 
   /// A data key, ready to use.
   ///
-  /// - Throws: ``CryptoError/missingKey(_:)``, ``CryptoError/locked(_:)``, ``CryptoError/elsewhere(_:)``, ``CryptoError/effaced(_:)`` or ``CryptoError/closed``, before any cryptography.
+  /// - Throws: ``CryptoError/missingKey(_:)``, ``CryptoError/locked(_:)``, ``CryptoError/elsewhere(_:)``,
+  ///   ``CryptoError/effaced(_:)`` or ``CryptoError/closed``, before any cryptography.
   package func sealingKey(_ reference: KeyReference) throws(CryptoError) -> SealingKey {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     if let key = openKeys.read({ $0[reference] }) { return key }
@@ -201,7 +203,8 @@ package final class Vault: Sendable {
       let own = try keyWrapping(row, key, keyring)
       return try row.unwrap(under: own, storeID: keyring.storeID)
     } catch {
-      // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is another's.
+      // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is
+      // another's.
       guard error == .wrongKey || error == .tampered else { throw error }
       throw row.isEffaceable && error == .wrongKey ? .effaced(row.reference) : .tamperedKeyring
     }
@@ -238,7 +241,8 @@ package struct NoOutsideSecrets: OutsideSecrets {
 // MARK: - The unlock root itself, for whoever keeps it between two processes (docs/format-keyring.md 10.4).
 
 extension Vault {
-  /// A copy of the unlock root, which ``unlock(root:checking:)`` takes without the work that a password costs.
+  /// A copy of the unlock root, which ``unlock(root:checking:)`` takes without the work that a password
+  /// costs.
   ///
   /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/closed``.
   package func rootCopy() throws(CryptoError) -> Secret {
@@ -246,8 +250,8 @@ extension Vault {
     return try now.root.secret.copy()
   }
 
-  /// Opens the keyring with its unlock root. Whether it is the keyring's, the keyring's MAC says: one that is not may be of an earlier
-  /// keyring, so the other copy is tried only where it is of the same generation.
+  /// Opens the keyring with its unlock root. Whether it is the keyring's, the keyring's MAC says: one that is
+  /// not may be of an earlier keyring, so the other copy is tried only where it is of the same generation.
   ///
   /// - Throws: ``CryptoError/wrongKey``, also where the keyring was altered: a credential tells which;
   ///   ``CryptoError/tamperedSchema(_:)``, ``CryptoError/tamperedKeyring``, ``CryptoError/lockedMeanwhile``.

@@ -4,13 +4,15 @@ import COpenSSL
 
 /// The functions of a cipher's implementation, which EVP would call.
 ///
-/// Whenever a message starts, OpenSSL 3.0's EVP asks the implementation how long the cipher's IV is, by name and out of a dozen names. With
-/// what else it checks, that is two thirds of what the cipher itself takes for a short value. We know all of it, so we call
-/// what EVP calls.
+/// Whenever a message starts, OpenSSL 3.0's EVP asks the implementation how long the cipher's IV is, by name
+/// and out of a dozen names. With what else it checks, that is two thirds of what the cipher itself takes for
+/// a short value. We know all of it, so we call what EVP calls.
 ///
-/// Which implementation it is, is EVP's business still: what the process's configuration says of providers holds here too. EVP itself
-/// serves under the same interface where the provider's functions can't be used: ``evp(_:)``.
-// SAFETY: @unchecked because the provider may be called from any thread, which EVP does too; nothing here changes.
+/// Which implementation it is, is EVP's business still: what the process's configuration says of providers
+/// holds here too. EVP itself serves under the same interface where the provider's functions can't be used:
+/// ``evp(_:)``.
+// SAFETY: @unchecked because the provider may be called from any thread, which EVP does too; nothing here
+// changes.
 @safe struct CipherFunctions: @unchecked Sendable {
   /// Begins a message: context, key and its length, IV and its length, parameters.
   typealias Start =
@@ -18,7 +20,8 @@ import COpenSSL
       UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int, UnsafePointer<UInt8>?, Int,
       UnsafePointer<OSSL_PARAM>?
     ) -> Int32
-  /// Takes bytes in: context, where to put what comes out, how much that is, room for it, bytes and their length.
+  /// Takes bytes in: context, where to put what comes out, how much that is, room for it, bytes and their
+  /// length.
   typealias Update =
     @convention(c) (
       UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?, Int,
@@ -36,8 +39,8 @@ import COpenSSL
   var getParameters: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<OSSL_PARAM>?) -> Int32
   let freeContext: @convention(c) (UnsafeMutableRawPointer?) -> Void
   private let makeContext: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
-  // SAFETY: the provider's own context, which it takes from any thread, or EVP's cipher, which nothing changes. The cipher is never
-  // freed, and keeps the provider loaded.
+  // SAFETY: the provider's own context, which it takes from any thread, or EVP's cipher, which nothing
+  // changes. The cipher is never freed, and keeps the provider loaded.
   private let origin: UnsafeMutableRawPointer?
 
   /// A context, to be freed with ``freeContext``, which cleanses it; nothing where there is no memory.
@@ -47,8 +50,8 @@ import COpenSSL
 
 extension CipherFunctions {
   /// EVP's own functions for a cipher: slower, and right whatever the provider's are like.
-  // SAFETY: each context is one that EVP made; lengths of key and IV are the cipher's, which EVP knows; no message has more bytes than
-  // an Int32 counts.
+  // SAFETY: each context is one that EVP made; lengths of key and IV are the cipher's, which EVP knows; no
+  // message has more bytes than an Int32 counts.
   static func evp(_ cipher: OpaquePointer?) -> CipherFunctions {
     unsafe CipherFunctions(
       startSealing: { context, key, _, vector, _, parameters in
@@ -79,7 +82,8 @@ extension CipherFunctions {
 
   /// What implements a cipher; nothing where that can't be told.
   init?(of cipher: OpaquePointer?) {
-    // SAFETY: the cipher was fetched and is kept; what its provider lists is read until it is told that we have read it.
+    // SAFETY: the cipher was fetched and is kept; what its provider lists is read until it is told that we
+    // have read it.
     guard let cipher = unsafe cipher, let provider = unsafe EVP_CIPHER_get0_provider(cipher) else {
       return nil
     }

@@ -2,13 +2,16 @@
 
 import NotelogBase
 
-/// A cryptographic library: AES-256 under one key, a block at a time; AES-256-GCM under keys that change; and what keys are derived by.
+/// A cryptographic library: AES-256 under one key, a block at a time; AES-256-GCM under keys that change; and
+/// what keys are derived by.
 ///
-/// OpenSSL is one. The tests have another, whose calls have the shape of CryptoKit's, and hold both against the same vectors.
+/// OpenSSL is one. The tests have another, whose calls have the shape of CryptoKit's, and hold both against
+/// the same vectors.
 protocol CryptoLibrary: ~Copyable {
   /// - Parameters:
   ///   - key: Thirty-two bytes, for ``encrypt(_:to:byteCount:)``.
-  ///   - tag: Sixteen bytes that outlive this value, where ``seal`` leaves a message's tag, and ``open`` finds it.
+  ///   - tag: Sixteen bytes that outlive this value, where ``seal`` leaves a message's tag, and ``open``
+  ///     finds it.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
   init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer) throws(CryptoError)
 
@@ -22,8 +25,8 @@ protocol CryptoLibrary: ~Copyable {
   /// - Throws: ``CryptoError/outOfMemory``.
   borrowing func makeContext() throws(CryptoError) -> CipherContext
 
-  /// Seals one message with AES-256-GCM. A nil key keeps the key of the context's message before. The IV has twelve bytes, the output as
-  /// many as the plaintext.
+  /// Seals one message with AES-256-GCM. A nil key keeps the key of the context's message before. The IV has
+  /// twelve bytes, the output as many as the plaintext.
   borrowing func seal(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
     initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
@@ -32,7 +35,8 @@ protocol CryptoLibrary: ~Copyable {
 
   /// Opens one message.
   ///
-  /// - Returns: Whether it authenticates; where not, `output` may hold unauthenticated bytes that the caller wipes.
+  /// - Returns: Whether it authenticates; where not, `output` may hold unauthenticated bytes that the caller
+  ///   wipes.
   borrowing func open(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
     initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,

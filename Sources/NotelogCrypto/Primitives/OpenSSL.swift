@@ -10,8 +10,8 @@ import COpenSSL
 @safe struct OpenSSL: ~Copyable, CryptoLibrary {
   static let tagSize = 16
 
-  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically. Fetching costs 200 ns, and the implicit fetch of older
-  // calls contends between threads.
+  // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically. Fetching costs 200 ns,
+  // and the implicit fetch of older calls contends between threads.
   @unsafe private nonisolated(unsafe) static let cipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
     nil, "AES-256-GCM", nil)
   @unsafe private nonisolated(unsafe) static let blockCipher: OpaquePointer? = unsafe EVP_CIPHER_fetch(
@@ -131,11 +131,11 @@ import COpenSSL
 // MARK: the proof
 
 extension OpenSSL {
-  /// Seals messages as EVP does and opens them again, but not with another tag: the first with a key, the others with the key
-  /// that was given before, the last of them empty.
+  /// Seals messages as EVP does and opens them again, but not with another tag: the first with a key, the
+  /// others with the key that was given before, the last of them empty.
   ///
-  /// Once in a process: what EVP does for an implementation beyond calling it is written down for OpenSSL's own alone, and nobody's notes are to be
-  /// sealed in a way that only this machine could open.
+  /// Once in a process: what EVP does for an implementation beyond calling it is written down for OpenSSL's
+  /// own alone, and nobody's notes are to be sealed in a way that only this machine could open.
   static func agreesWithEVP(_ functions: CipherFunctions) -> Bool {
     let key = [UInt8](0..<32)
     let tags = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * tagSize, alignment: 8)

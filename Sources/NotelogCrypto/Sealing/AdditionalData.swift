@@ -2,8 +2,9 @@
 
 package import NotelogBase
 
-/// The additional data of a field, or of a part of a large value, built from what the *caller expects* to find, never from
-/// what was read: a value that was moved to another store, record, field, type or key then does not open.
+/// The additional data of a field, or of a part of a large value, built from what the *caller expects* to
+/// find, never from what was read: a value that was moved to another store, record, field, type or key then
+/// does not open.
 ///
 /// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is
 /// allocated.

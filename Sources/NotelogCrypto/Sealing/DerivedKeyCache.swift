@@ -4,9 +4,10 @@ import Synchronization
 
 /// Opening contexts, each keyed for the salt it was last used with.
 ///
-/// Setting up a derived key is a third of opening a short value, and the values of a transaction share a salt. A salt has a set of
-/// four entries, by some of its bits. Where it is in none of them, its value is opened in a context that all such salts share;
-/// one miss in eight takes an entry of the set instead, so that a scan of notes saved one by one stays in one context.
+/// Setting up a derived key is a third of opening a short value, and the values of a transaction share a
+/// salt. A salt has a set of four entries, by some of its bits. Where it is in none of them, its value is
+/// opened in a context that all such salts share; one miss in eight takes an entry of the set instead, so
+/// that a scan of notes saved one by one stays in one context.
 @safe struct DerivedKeyCache: ~Copyable {
   /// How many contexts there are at most, beside the shared one: a quarter of a megabyte.
   static let capacityMax = 256
@@ -56,7 +57,8 @@ import Synchronization
     unsafe entries.deallocate()
   }
 
-  /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says. The library makes the contexts of all of them.
+  /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says. The library makes
+  /// the contexts of all of them.
   @inline(__always) borrowing func index(
     of salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable
   ) -> Int {

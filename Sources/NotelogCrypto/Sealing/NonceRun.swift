@@ -2,8 +2,9 @@
 
 /// Nonces that share a salt, so that values sealed in one transaction share a derived key.
 ///
-/// Make one a transaction and hand it to each `seal` in it. It draws its first nonce from the system's generator when the first value
-/// is sealed, and another whenever 4,096 are used up. It cannot be copied: a copy would repeat its nonces.
+/// Make one a transaction and hand it to each `seal` in it. It draws its first nonce from the system's
+/// generator when the first value is sealed, and another whenever 4,096 are used up. It cannot be copied: a
+/// copy would repeat its nonces.
 package struct NonceRun: ~Copyable, Sendable {
   /// Values under one salt: far fewer than the two bytes that count can tell apart, so none repeats.
   static let countMax = 4_096

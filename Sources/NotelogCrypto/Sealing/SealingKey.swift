@@ -5,9 +5,10 @@ import Synchronization
 
 /// One data key with the contexts that use it.
 ///
-/// Any thread may call at any time. It takes a free lane with one atomic operation, beginning at the one that its number
-/// hashes to: no lock is waited for, and nothing is allocated once the lane has a context, but those of the derived-key cache. They
-/// belong to the key and not to the threads, so that ``wipe()`` reaches all of them.
+/// Any thread may call at any time. It takes a free lane with one atomic operation, beginning at the one that
+/// its number hashes to: no lock is waited for, and nothing is allocated once the lane has a context, but
+/// those of the derived-key cache. They belong to the key and not to the threads, so that ``wipe()`` reaches
+/// all of them.
 package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
@@ -100,7 +101,8 @@ package final class SealingKey: Sendable {
   }
 
   /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
-  /// more. A second call does nothing: it need not wait for the first to end, as the vault's lock holds them apart.
+  /// more. A second call does nothing: it need not wait for the first to end, as the vault's lock holds them
+  /// apart.
   package func wipe() {
     // In a forked child another thread may have held the mutex for ever, and the memory is zero already.
     guard memory.isOriginalProcess else { return }
@@ -192,8 +194,8 @@ package final class SealingKey: Sendable {
   }
 }
 
-// A span that is a function's parameter outlives the call, and so do its bytes; taking the pointers out of the spans'
-// closures keeps the hot path in one function.
+// A span that is a function's parameter outlives the call, and so do its bytes; taking the pointers out of
+// the spans' closures keeps the hot path in one function.
 extension RawSpan {
   /// The bytes, for use within a function that has the span as its parameter.
   @inline(__always) var buffer: UnsafeRawBufferPointer {
@@ -246,8 +248,8 @@ extension SealingKey {
   }
 
   private let use = Atomic<UInt32>(Use.free)
-  /// The context's address. It belongs to whoever holds the lane, and is atomic only because to change a plain property would be
-  /// to claim the whole lane, `use` included, at which other threads look meanwhile.
+  /// The context's address. It belongs to whoever holds the lane, and is atomic only because to change a
+  /// plain property would be to claim the whole lane, `use` included, at which other threads look meanwhile.
   private let address = Atomic<UInt>(0)
   private let padding = InlineArray<14, UInt64>(repeating: 0)
 

@@ -22,8 +22,8 @@ private enum Page {
   static let initialisationVector = 224
 }
 
-/// Everything that one call of seal or open touches: the key's block cipher, a context for sealing and those for opening, and
-/// secret memory that holds the derived keys.
+/// Everything that one call of seal or open touches: the key's block cipher, a context for sealing and those
+/// for opening, and secret memory that holds the derived keys.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
 struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {

@@ -16,7 +16,8 @@ package final class SecretMemory: Sendable {
   static let byteCountMax = 1 << 20
   static let cellSize = 64
   private static let slabSize = 16 << 10
-  /// How many pages that came back are kept for the next secrets: mapping and locking one takes six system calls.
+  /// How many pages that came back are kept for the next secrets: mapping and locking one takes six system
+  /// calls.
   private static let spareMax = 2
   private static let aliveMark: UInt64 = 0x4E4C_414C_4956_4521
 
@@ -156,8 +157,8 @@ package final class SecretMemory: Sendable {
     return base
   }
 
-  /// Keeps a page for the next secret. Where not all memory could be locked, this page may be one that isn't, and one that
-  /// is made anew may be.
+  /// Keeps a page for the next secret. Where not all memory could be locked, this page may be one that isn't,
+  /// and one that is made anew may be.
   private static func keepSpare(_ address: UInt, _ state: inout State) -> Bool {
     guard state.spares.count < spareMax, state.granted.contains(.locked) else { return false }
     state.spares.append(address)

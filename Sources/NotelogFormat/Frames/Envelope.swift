@@ -4,8 +4,8 @@
 
 public import NotelogBase
 
-/// How a record's envelope is read: its length, the large values that the record refers to, and the sort keys of its indexed
-/// plain fields, field numbers strictly ascending.
+/// How a record's envelope is read: its length, the large values that the record refers to, and the sort keys
+/// of its indexed plain fields, field numbers strictly ascending.
 public enum Envelope {
   /// The bytes of one that says nothing: its length, and the count of its values.
   public static let minimumByteCount = 4
@@ -27,7 +27,8 @@ public enum Envelope {
     return place == byteCount ? byteCount : nil
   }
 
-  /// Calls `body` with each sort key's field and place; not at all where there is no envelope, or it is not well formed.
+  /// Calls `body` with each sort key's field and place; not at all where there is no envelope, or it is not
+  /// well formed.
   @inlinable
   public static func forEachSortKey(in bytes: RawSpan, _ body: (_ field: UInt16, _ key: Range<Int>) -> Void) {
     guard let end = byteCount(inPayload: bytes) else { return }
@@ -47,8 +48,9 @@ public enum Envelope {
     return found
   }
 
-  /// The large values that a record refers to, by its envelope or by its body, where the references stand in the clear: FORMAT.md §7.2, §8.
-  /// The envelope alone can be changed by whoever has the files, and what nobody names is dead.
+  /// The large values that a record refers to, by its envelope or by its body, where the references stand in
+  /// the clear: FORMAT.md §7.2, §8. The envelope alone can be changed by whoever has the files, and what
+  /// nobody names is dead.
   package static func values(_ envelope: RawSpan, orIn body: RawSpan) -> [ID16] {
     var values = values(envelope)
     guard body.byteCount >= 4 else { return values }

@@ -42,7 +42,8 @@ public struct FooterEntry: Equatable, Sendable {
     if kind.beginning == .chunkMark { chunk = ChunkMark(payload) }
   }
 
-  /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope follows.
+  /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope
+  /// follows.
   @usableFromInline enum PlaceBits {
     @inlinable static var offsetMask: UInt32 { 1 << 28 - 1 }
     @inlinable static var kindShift: UInt32 { 28 }
@@ -101,7 +102,8 @@ public struct FooterEntry: Equatable, Sendable {
 }
 
 extension FrameKind {
-  /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a chunk its mark.
+  /// How many of the bytes behind an entry belong to it: of a record its envelope, which says so itself, of a
+  /// chunk its mark.
   @inlinable
   func listedByteCount(_ bytes: RawSpan) -> Int? {
     switch beginning {

@@ -153,8 +153,8 @@ package struct LiveChange: Equatable, Sendable {
   }
 }
 
-/// A live set and the changes that are made to it, one after the other: a file may hold as many changes, of as many segments, as
-/// fit into it, and they must not each go through the whole set.
+/// A live set and the changes that are made to it, one after the other: a file may hold as many changes, of
+/// as many segments, as fit into it, and they must not each go through the whole set.
 package struct LiveChanges {
   private let live: LiveSet
   /// What became of each segment that a change was about: it is live so, or no longer.

@@ -61,7 +61,8 @@ package enum FileName {
     return UInt32(exactly: number).flatMap { isSegmentNumber($0) ? $0 : nil }
   }
 
-  /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none of ours.
+  /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none
+  /// of ours.
   package static func isPartial(_ name: String) -> Bool { isPartial(name.utf8.span) }
 
   /// The same of a folder's bytes.
@@ -90,7 +91,8 @@ package enum FileName {
     number > 0 && number <= FormatLimits.maximumSegmentNumber
   }
 
-  /// The name under which a cut tail is kept aside; copies are other tails that were cut at the same place before.
+  /// The name under which a cut tail is kept aside; copies are other tails that were cut at the same place
+  /// before.
   package static func tail(of number: UInt32, at offset: Int, copy: Int = 0) -> String {
     "\(torn)/\(number)-\(offset)\(copy == 0 ? "" : "-\(copy)").tail"
   }

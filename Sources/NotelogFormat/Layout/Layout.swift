@@ -1,4 +1,5 @@
-// The sizes and limits of the format: FORMAT.md §4, §5 and "Limits", whose table equals this file (a test compares them).
+// The sizes and limits of the format: FORMAT.md §4, §5 and "Limits", whose table equals this file (a test
+// compares them).
 
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation

@@ -1,4 +1,5 @@
-// Small files, which are read and replaced as a whole: the keyring's two, the schemas' second copy, a backup's manifest.
+// Small files, which are read and replaced as a whole: the keyring's two, the schemas' second copy, a
+// backup's manifest.
 
 import NotelogBase
 package import NotelogStorage
@@ -6,7 +7,8 @@ package import NotelogStorage
 extension StorageFile {
   /// All of the file.
   ///
-  /// - Parameter limit: Of a file that is longer, a byte more than that is read, which shows it as well as all of it.
+  /// - Parameter limit: Of a file that is longer, a byte more than that is read, which shows it as well as
+  ///   all of it.
   /// - Returns: The bytes.
   /// - Throws: What reading throws.
   package func readWhole(upTo limit: Int) throws(StorageError) -> [UInt8] {

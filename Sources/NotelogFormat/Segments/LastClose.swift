@@ -5,8 +5,9 @@ package import NotelogStorage
 
 /// The position of the newest close mark, told outside of the log.
 ///
-/// The log itself can't tell that its end is missing: what is left of it looks like a log that ended there. This is a second
-/// witness of the floor, and of the numbers that were given out. It may be older than the log, never newer.
+/// The log itself can't tell that its end is missing: what is left of it looks like a log that ended there.
+/// This is a second witness of the floor, and of the numbers that were given out. It may be older than the
+/// log, never newer.
 package struct LastClose: Equatable, Sendable {
   package static let byteCount = 64
   package static let magic: UInt64 = 0x0A0D_5345_4C43_4E89
@@ -50,7 +51,8 @@ package struct LastClose: Equatable, Sendable {
     bytes.store(Checksum.of(bytes.bytes.extracting(start..<end)), at: end)
   }
 
-  /// Reads what a store's `lock` says; nothing where it can't be read or does not check, as it is one witness among others.
+  /// Reads what a store's `lock` says; nothing where it can't be read or does not check, as it is one witness
+  /// among others.
   package static func read(_ storage: any Storage) -> LastClose? {
     guard let file = try? storage.openFile(FileName.lock, .read) else { return nil }
     defer { file.close() }

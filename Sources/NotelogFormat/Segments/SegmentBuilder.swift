@@ -1,4 +1,5 @@
-// Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §22 line 9, §24.
+// Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §22 line 9,
+// §24.
 
 package import NotelogBase
 package import NotelogStorage
@@ -72,8 +73,8 @@ package struct SegmentBuilder: ~Copyable {
     file.startWriteback()
   }
 
-  /// Writes footer and header, makes the file durable and gives it its name. `header` makes the header, given the place
-  /// where the segment's frames end.
+  /// Writes footer and header, makes the file durable and gives it its name. `header` makes the header, given
+  /// the place where the segment's frames end.
   package consuming func publish(_ header: (Int) -> SegmentHeader) throws(StorageError) -> LiveEntry {
     let footerStart = end
     let header = header(footerStart)
@@ -104,8 +105,8 @@ package struct SegmentBuilder: ~Copyable {
 
 /// The entries of a footer in the making.
 ///
-/// A segment of small records lists many: their entries are kept in pieces, so that they take no more memory than they have
-/// bytes, and leave pieces behind that the next footer fits into.
+/// A segment of small records lists many: their entries are kept in pieces, so that they take no more memory
+/// than they have bytes, and leave pieces behind that the next footer fits into.
 package struct FooterBuilder: ~Copyable {
   /// Entries that fill a piece of memory.
   private final class Piece: Sendable {
@@ -126,8 +127,8 @@ package struct FooterBuilder: ~Copyable {
 
   package init() {}
 
-  /// The footer that the frames of a file make, up to a limit; where they say nothing, something was lost. What the file lacks is
-  /// lost too.
+  /// The footer that the frames of a file make, up to a limit; where they say nothing, something was lost.
+  /// What the file lacks is lost too.
   ///
   /// - Parameters:
   ///   - file: The segment's file.

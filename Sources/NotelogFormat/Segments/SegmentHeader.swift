@@ -24,7 +24,8 @@ package struct SegmentSource: Equatable, Sendable {
   }
 }
 
-/// The line of a store's history that a segment was written in. Copies of a store part ways: a restored and a salvaged store begin another.
+/// The line of a store's history that a segment was written in. Copies of a store part ways: a restored and a
+/// salvaged store begin another.
 package struct Branch: Equatable, Sendable {
   /// Random.
   package let id: ID16

@@ -8,8 +8,8 @@ public import NotelogStorage
 
 /// A window over a file's bytes that moves forward as frames are read.
 public struct SegmentReader: ~Copyable {
-  /// How much is read at a time: larger pieces cost no fewer calls that matter, and would not stay in the processor's cache
-  /// until they are looked at.
+  /// How much is read at a time: larger pieces cost no fewer calls that matter, and would not stay in the
+  /// processor's cache until they are looked at.
   @inlinable public static var windowByteCount: Int { 256 << 10 }
 
   public let file: any StorageFile
@@ -25,8 +25,8 @@ public struct SegmentReader: ~Copyable {
     self.end = end
   }
 
-  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs only one. One
-  /// that a long footer or record has made large is given to nobody.
+  /// Reads on through another window, and gives its own away: whoever reads one segment after the other needs
+  /// only one. One that a long footer or record has made large is given to nobody.
   public mutating func exchangeWindow(with other: inout Buffer) {
     swap(&window, &other)
     window.removeAll()
@@ -54,8 +54,8 @@ public struct SegmentReader: ~Copyable {
     }
   }
 
-  /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the place is not
-  /// in memory.
+  /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the
+  /// place is not in memory.
   @inlinable
   public func idAhead(at place: Int) -> ID16? {
     let start = place - windowStart
@@ -156,8 +156,8 @@ extension SegmentReader {
     case unreadable
   }
 
-  /// Calls `body` with every entry of the footer and its envelope; with none of one that is incomplete, unless that is asked
-  /// for, nor of one that does not check.
+  /// Calls `body` with every entry of the footer and its envelope; with none of one that is incomplete,
+  /// unless that is asked for, nor of one that does not check.
   package mutating func forEachFooterEntry(
     _ trailer: Trailer, evenIfIncomplete: Bool = false,
     _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
@@ -219,8 +219,8 @@ extension SegmentReader {
     return Closing(mark: mark, range: start..<end, nextSequence: header.sequence)
   }
 
-  /// The live set that the segment begins with, and where its frame ends; nothing where it isn't the one that the
-  /// segment's header speaks of.
+  /// The live set that the segment begins with, and where its frame ends; nothing where it isn't the one that
+  /// the segment's header speaks of.
   package mutating func liveSet(of segment: SegmentHeader) throws(StorageError) -> (set: LiveSet, end: Int)? {
     let place = Layout.firstFrameOffset
     guard let header = try wholeFrame(at: place, .liveSet),
@@ -241,7 +241,8 @@ extension SegmentReader {
 // MARK: - The trailer at a file's end: FORMAT.md §4.
 
 extension Trailer {
-  /// The trailer at the end of a file of that many bytes; nothing where there is none that points where a footer can be.
+  /// The trailer at the end of a file of that many bytes; nothing where there is none that points where a
+  /// footer can be.
   package static func read(_ file: any StorageFile, byteCount: Int) throws(StorageError) -> Trailer? {
     let start = byteCount - Layout.trailerByteCount
     guard start >= Layout.firstFrameOffset else { return nil }

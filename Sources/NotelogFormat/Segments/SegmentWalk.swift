@@ -8,7 +8,8 @@ public import NotelogStorage
 
 /// Goes from frame to frame of a segment, past bytes in which no header checks.
 ///
-/// It checks headers. Whether a payload checks, or padding is zero, is asked of the reader, for the frame at `place`.
+/// It checks headers. Whether a payload checks, or padding is zero, is asked of the reader, for the frame at
+/// `place`.
 public struct SegmentWalk: ~Copyable {
   public var reader: SegmentReader
   @usableFromInline var current: Int
@@ -73,13 +74,14 @@ public struct SegmentWalk: ~Copyable {
     (header, gap) = (nil, nil)
   }
 
-  /// The content frame that the walk came to, as a footer lists it. Its payload is checked where that is asked for, or where a
-  /// footer keeps some of it.
+  /// The content frame that the walk came to, as a footer lists it. Its payload is checked where that is
+  /// asked for, or where a footer keeps some of it.
   ///
   /// - Parameters:
   ///   - header: The frame's header.
   ///   - checkingPayload: Whether the payload is checked anyway.
-  /// - Returns: The entry, without an envelope where the payload does not check; whether the payload checks, as far as it was looked at.
+  /// - Returns: The entry, without an envelope where the payload does not check; whether the payload checks,
+  ///   as far as it was looked at.
   /// - Throws: What reading throws.
   @inlinable
   public mutating func entry(
@@ -118,7 +120,8 @@ extension FrameHeader {
 /// A gap between the frames of a segment.
 public struct LostBytes: Sendable {
   public let range: Range<Int>
-  /// The frames before and behind it; nothing where the gap is the first thing, or the last before the footer.
+  /// The frames before and behind it; nothing where the gap is the first thing, or the last before the
+  /// footer.
   public let previous: FrameHeader?
   public let next: FrameHeader?
 
@@ -126,17 +129,19 @@ public struct LostBytes: Sendable {
     (self.range, self.previous, self.next) = (range, previous, next)
   }
 
-  /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can tell that nothing was
-  /// lost but a mark, which no record depends on once it is below the floor.
+  /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can
+  /// tell that nothing was lost but a mark, which no record depends on once it is below the floor.
   package func mayHoldContent(in kind: SegmentKind) -> Bool {
     guard kind.isLog, let previous else { return true }
     let markByteCount = previous.kind.isInTransaction ? CommitMark.byteCount : CloseMark.byteCount
     guard range.count == aligned(Layout.frameHeaderByteCount + markByteCount) else { return true }
     if previous.kind.isInTransaction {
-      // The transaction ends in the gap if another unit follows: then the gap is its mark, and has no room for more.
+      // The transaction ends in the gap if another unit follows: then the gap is its mark, and has no room
+      // for more.
       return next.map { $0.kind == .commit || $0.sequence == previous.sequence } ?? false
     }
-    // Between units, it is a close mark, unless the next frame may belong to a transaction that begins in the gap.
+    // Between units, it is a close mark, unless the next frame may belong to a transaction that begins in the
+    // gap.
     return next.map { $0.kind == .commit || $0.kind.isInTransaction } ?? false
   }
 
@@ -147,7 +152,8 @@ public struct LostBytes: Sendable {
 // MARK: - What marks and live changes say, past anything broken: FORMAT.md §6 and §12.
 
 extension SegmentWalk {
-  /// The position that a frame names as the floor of its time; nothing where it is no witness or does not check.
+  /// The position that a frame names as the floor of its time; nothing where it is no witness or does not
+  /// check.
   package mutating func witness(_ header: FrameHeader) throws(StorageError) -> LogPosition? {
     switch header.kind {
     case .commit:
@@ -204,7 +210,8 @@ extension SegmentWalk {
     case broken
   }
 
-  /// Reads the unit that starts where the walk goes on, payloads and padding included. Behind it the walk goes on, if it is whole.
+  /// Reads the unit that starts where the walk goes on, payloads and padding included. Behind it the walk
+  /// goes on, if it is whole.
   package mutating func unit() throws(StorageError) -> Unit {
     let unit = try unit(at: next)
     switch unit {
@@ -249,7 +256,8 @@ extension SegmentWalk {
     return place == start ? .none : .broken
   }
 
-  /// Calls `body` with each frame of a transaction that was whole before, but for its mark; then the walk goes on behind it.
+  /// Calls `body` with each frame of a transaction that was whole before, but for its mark; then the walk
+  /// goes on behind it.
   ///
   /// - Parameters:
   ///   - range: Where the transaction is.

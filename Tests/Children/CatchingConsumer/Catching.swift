@@ -1,7 +1,7 @@
 // The ways in which an app catches what the library throws, each a function that says how it ended.
 //
-// Every one of them must compile without a warning, optimised or not (decision 0079). They are an app's code: keep them as people
-// write them.
+// Every one of them must compile without a warning, optimised or not (decision 0079). They are an app's code:
+// keep them as people write them.
 
 import Foundation
 import Notelog
@@ -22,7 +22,8 @@ enum AppError: Error {
   case store(NotelogError)
 }
 
-/// A locked store with a few memos in it: reading a text throws `locked`, asking for another collection throws `notFound`.
+/// A locked store with a few memos in it: reading a text throws `locked`, asking for another collection
+/// throws `notFound`.
 struct Catching {
   let store: Store
   let ids: [RecordID]

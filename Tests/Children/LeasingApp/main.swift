@@ -1,7 +1,7 @@
 // An app that leases its store: the demo and tests run it beside the tool.
 //
-// Usage: LeasingApp FOLDER PASSWORD-FILE. It writes a note, keeps the store's lock until somebody else wants to write, and prints the titles of
-// the notes that come, until its input ends.
+// Usage: LeasingApp FOLDER PASSWORD-FILE. It writes a note, keeps the store's lock until somebody else wants
+// to write, and prints the titles of the notes that come, until its input ends.
 
 import Foundation
 import Notelog

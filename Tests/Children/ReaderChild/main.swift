@@ -1,7 +1,7 @@
 // A process that reads a store while another one writes it, and says what it saw that can't be.
 //
-// Usage: ReaderChild FOLDER GROUPS MEMBERS. The writer gives all records of a group one version in one transaction, and versions only grow.
-// With 0 groups it verifies the store instead, again and again.
+// Usage: ReaderChild FOLDER GROUPS MEMBERS. The writer gives all records of a group one version in one
+// transaction, and versions only grow. With 0 groups it verifies the store instead, again and again.
 
 import Foundation
 import Notelog

@@ -1,16 +1,15 @@
 // One of several processes that write to a store in turns, and follow each other.
 //
-// Usage: SharingChild FOLDER SLOT SEED FIRST. It writes until it reads a line, then reads a revision in a second line, waits until it has heard
-// of that, and closes the store. It says a line for each thing that happens:
+// Usage: SharingChild FOLDER SLOT SEED FIRST. It writes until it reads a line, then reads a revision in a
+// second line, waits until it has heard of that, and closes the store. It says a line for each thing that
+// happens:
 //
-//   open R              it hears of every commit from revision R on
-//   try PAIR N          it is about to write number N to both records of a pair; a negative number removes them
-//   ack PAIR N R T      that was committed at the time T, as revision R; 0 if it was a removal
-//   heard A B           it was told of the commits A to B
-//   torn PAIR           it saw one half of somebody's transaction
-//   behind PAIR N       a pair of its own is not what it wrote last
-//   suspended, resumed  it has given the lock back for good, and taken it again
-//   failed TEXT         something threw
+//   open R              it hears of every commit from revision R on try PAIR N          it is about to write
+//   number N to both records of a pair; a negative number removes them ack PAIR N R T      that was committed
+//   at the time T, as revision R; 0 if it was a removal heard A B           it was told of the commits A to B
+//   torn PAIR           it saw one half of somebody's transaction behind PAIR N       a pair of its own is
+//   not what it wrote last suspended, resumed  it has given the lock back for good, and taken it again failed
+//   TEXT         something threw
 //
 // Each line begins with the time in microseconds since the machine was started.
 
@@ -146,7 +145,8 @@ while !isOver.load(ordering: .relaxed) {
   } catch { say("failed \(error)") }
   pause(Int.random(in: 0..<8, using: &chance))
 }
-// The others end as well; what was written last is to be heard, too. Who never hears of it says so by what it has not said.
+// The others end as well; what was written last is to be heard, too. Who never hears of it says so by what it
+// has not said.
 lastIsKnown.wait()
 for _ in 0..<6000 where heard.load(ordering: .relaxed) < lastRevision.load(ordering: .relaxed) { pause(10) }
 try look()

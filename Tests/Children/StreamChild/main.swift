@@ -1,4 +1,5 @@
-// Streams a large value into a store and out again, and says how much memory the process took for that at most.
+// Streams a large value into a store and out again, and says how much memory the process took for that at
+// most.
 //
 // Usage: StreamChild FOLDER MEBIBYTES. Prints `read MEBIBYTES peak KIBIBYTES`.
 

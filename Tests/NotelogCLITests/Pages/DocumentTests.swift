@@ -1,4 +1,5 @@
-// Every command and every line of Swift in every page is run, compiled, or named here with the reason why not.
+// Every command and every line of Swift in every page is run, compiled, or named here with the reason why
+// not.
 import Foundation
 import Testing
 
@@ -75,7 +76,8 @@ private let exceptions: [Exception] = [
   func `the commands of a page run, one after another on a terminal`(page: Page) throws {
     let (bench, run) = (try Workbench(), PageRun.of(page.path))
     let commands = Self.commands(of: page).map(\.text).joined()
-    // Whatever the page asks for is asked of somebody with one password. Agents, this device's secret and programs are the page's own.
+    // Whatever the page asks for is asked of somebody with one password. Agents, this device's secret and
+    // programs are the page's own.
     let script = """
       set -eu -o pipefail
       mkdir -m 700 run programs

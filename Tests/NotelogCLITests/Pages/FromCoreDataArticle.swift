@@ -50,7 +50,8 @@ enum FromCoreDataArticle {
     }
   }
 
-  /// A database as Core Data makes it: three visits of two patients, one of nobody's; findings are sealed by an old transformer.
+  /// A database as Core Data makes it: three visits of two patients, one of nobody's; findings are sealed by
+  /// an old transformer.
   static let run = PageRun(
     needs: ["sqlite3"],
     setup: """

@@ -54,7 +54,8 @@ final class PseudoTerminal {
     return unsafe tcgetattr(holder, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
   }
 
-  /// Reads to the end, types an answer whenever what is shown ends in its question, and waits for the script's end.
+  /// Reads to the end, types an answer whenever what is shown ends in its question, and waits for the
+  /// script's end.
   func finish(answering answers: [(question: String, answer: String)]) throws -> Int32 {
     while readMore() {
       if let (_, answer) = answers.first(where: { shown.hasSuffix($0.question) }) { try type(answer) }

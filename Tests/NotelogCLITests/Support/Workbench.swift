@@ -76,7 +76,8 @@ final class Workbench {
   }
 }
 
-/// What most tests of a command begin with: a store with a key, given to every command. A key takes no time; a password does.
+/// What most tests of a command begin with: a store with a key, given to every command. A key takes no time;
+/// a password does.
 let storePrelude = """
   (umask 077; printf '%032d' 7 >key)
   quick="--key-file key"
@@ -84,7 +85,8 @@ let storePrelude = """
 
   """
 
-/// What a test begins with that has to do with passwords: a store with the password `open sesame`, given to every command.
+/// What a test begins with that has to do with passwords: a store with the password `open sesame`, given to
+/// every command.
 let passwordPrelude = """
   printf 'open sesame\\n' >password
   quick="--password-file password"
@@ -93,7 +95,8 @@ let passwordPrelude = """
   """
 
 extension Workbench {
-  /// Compiles Swift files as an app that imports the library as it is built, with every warning an error: by swiftc and these options.
+  /// Compiles Swift files as an app that imports the library as it is built, with every warning an error: by
+  /// swiftc and these options.
   func compile(_ files: [String], _ options: String) throws -> Answer {
     let maps = ["CSystem", "CZlib", "COpenSSL"].map {
       "-Xcc '-fmodule-map-file=\(Page.root.path)/Sources/\($0)/module.modulemap'"

@@ -1,9 +1,10 @@
-// The part of CryptoKit's interface that Notelog would call, with OpenSSL's EVP behind it: names, arguments and results are CryptoKit's, and
-// what CryptoKit has no call for is not here (`BeyondCryptoKit`).
+// The part of CryptoKit's interface that Notelog would call, with OpenSSL's EVP behind it: names, arguments
+// and results are CryptoKit's, and what CryptoKit has no call for is not here (`BeyondCryptoKit`).
 
 import COpenSSL
 
-/// CryptoKit, as far as its shape matters here. Values are arrays of bytes where CryptoKit takes any `DataProtocol`.
+/// CryptoKit, as far as its shape matters here. Values are arrays of bytes where CryptoKit takes any
+/// `DataProtocol`.
 enum CryptoKitShape {
   enum Failure: Error { case authentication, underlying }
 
@@ -127,9 +128,9 @@ extension CryptoKitShape.SymmetricKey {
   }
 }
 
-/// What Notelog needs and CryptoKit has no call for. On an Apple system the first two are CommonCrypto's (`CCCrypt` with
-/// `kCCOptionECBMode`) and the C library's (`timingsafe_bcmp`); scrypt there is none of, and PBKDF2, which CommonCrypto has, is another
-/// function: it would have to be brought along.
+/// What Notelog needs and CryptoKit has no call for. On an Apple system the first two are CommonCrypto's
+/// (`CCCrypt` with `kCCOptionECBMode`) and the C library's (`timingsafe_bcmp`); scrypt there is none of, and
+/// PBKDF2, which CommonCrypto has, is another function: it would have to be brought along.
 enum BeyondCryptoKit {
   static func encryptBlocks(_ input: [UInt8], key: [UInt8]) -> [UInt8] {
     var output = [UInt8](repeating: 0, count: input.count)

@@ -1,10 +1,12 @@
-// The cryptographic library as it would be on top of CryptoKit: a second implementation of `CryptoLibrary`, by calls of CryptoKit's shape.
+// The cryptographic library as it would be on top of CryptoKit: a second implementation of `CryptoLibrary`,
+// by calls of CryptoKit's shape.
 
 import NotelogBase
 
 @testable import NotelogCrypto
 
-/// Seals message by message, and keeps a key where CryptoKit keeps no context. It copies and allocates; CryptoKit's own calls do too.
+/// Seals message by message, and keeps a key where CryptoKit keeps no context. It copies and allocates;
+/// CryptoKit's own calls do too.
 @safe struct CryptoKitShaped: ~Copyable, CryptoLibrary {
   /// What stands in the place of a context: the key of the message before.
   private final class Slot {

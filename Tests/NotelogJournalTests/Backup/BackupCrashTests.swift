@@ -13,7 +13,8 @@ import Testing
     let first = disk.copy()
     for number in 0..<80 { try journal.put(key(number), `Backup`.body(number, 1)) }
     try journal.synchronize()
-    // What is lost of the names is drawn by the seed: that the manifest's outlives a segment's takes more than one.
+    // What is lost of the names is drawn by the seed: that the manifest's outlives a segment's takes more
+    // than one.
     let tally = TestEffort.sample(UInt64(1)..<41, 3).map { seed in
       CrashSweep<Int>(
         name: "backup-\(seed)", seed: seed,
@@ -99,7 +100,8 @@ import Testing
     #expect(tally.pairCount > 50)
   }
 
-  /// A copy of what was written and not durable outlived it: restored, it was newer than the store that went on.
+  /// A copy of what was written and not durable outlived it: restored, it was newer than the store that went
+  /// on.
   @Test func `what a backup holds, the store holds after any crash`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)

@@ -1,4 +1,5 @@
-// Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over: docs/maintenance.md, "Backup of a damaged store".
+// Damage of a store, or of its backup, never takes away what the backup holds, and is never passed over:
+// docs/maintenance.md, "Backup of a damaged store".
 
 @testable import NotelogStorage
 @testable import Notelog
@@ -7,8 +8,8 @@ import NotelogTestSupport
 import Testing
 
 @Suite struct `Damage around backups` {
-  /// A backup brought up to date from a store that had lost a segment removed its good copy of it; and the log's end, with a
-  /// bit flipped in it, took the place of the good one without a word.
+  /// A backup brought up to date from a store that had lost a segment removed its good copy of it; and the
+  /// log's end, with a bit flipped in it, took the place of the good one without a word.
   @Test(arguments: [true, false], FileDamage.allCases)
   func `whatever a store lost, its backup still has what it had`(isClosed: Bool, damage: FileDamage) throws {
     let sample = try BackupSample(isClosed: isClosed)
@@ -27,7 +28,8 @@ import Testing
         let restored = SimulatedDisk()
         let damages = try Journal.restore(from: backup, to: restored)
         let contents = try BackupSample.contents(restored)
-        // A record of which a newer version is known to be damaged is not served in the version that the backup had.
+        // A record of which a newer version is known to be damaged is not served in the version that the
+        // backup had.
         let newer = sample.newestRecords(in: name, damage.range(at: image.place, of: bytes.count))
         let lost = sample.held.filter { number, body in
           let current = sample.current[number]
@@ -47,8 +49,8 @@ import Testing
     #expect(tried > 3)
   }
 
-  /// One byte in `manifest` or in the log's end made a backup useless, and rot in a backup was found by nobody before it was
-  /// restored.
+  /// One byte in `manifest` or in the log's end made a backup useless, and rot in a backup was found by
+  /// nobody before it was restored.
   @Test(arguments: FileDamage.allCases)
   func `whatever becomes of a file of a backup, it is found, heals, and costs what was in it at most`(
     damage: FileDamage
@@ -135,8 +137,8 @@ import Testing
     #expect(try Journal.restore(from: sample.backup, to: SimulatedDisk()) == [])
   }
 
-  /// The frame that published a compaction was lost in the store, the compacted segment with it from its live set. The log's end is
-  /// mended from the backup, and names that segment again.
+  /// The frame that published a compaction was lost in the store, the compacted segment with it from its live
+  /// set. The log's end is mended from the backup, and names that segment again.
   @Test func `a segment that the mended end of the log names comes from the last backup of a sound store`()
     throws
   {
@@ -170,7 +172,8 @@ import Testing
     pin.close()
   }
 
-  /// The newest segment gone, or an older copy of the store: the backup would have lost what it alone still had.
+  /// The newest segment gone, or an older copy of the store: the backup would have lost what it alone still
+  /// had.
   @Test func `a store that ends before its backup leaves the backup as it is`() throws {
     let sample = try BackupSample(isClosed: true)
     let older = SimulatedDisk()

@@ -121,7 +121,8 @@ import Testing
     }
   }
 
-  /// Its keyring replaced that of the store whose folder was named by mistake, and nobody could open that any more.
+  /// Its keyring replaced that of the store whose folder was named by mistake, and nobody could open that any
+  /// more.
   @Test func `a folder with anything else than a backup is left as it is`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -210,8 +211,8 @@ import Testing
     try journal.close()
   }
 
-  /// A head that is finished is cut to its length. Whoever had asked for the length before, read beyond the end; busy writers
-  /// did that to a backup four times in a row, and it gave up.
+  /// A head that is finished is cut to its length. Whoever had asked for the length before, read beyond the
+  /// end; busy writers did that to a backup four times in a row, and it gave up.
   @Test func `a head that is finished each time a backup looks at it is no damage`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)

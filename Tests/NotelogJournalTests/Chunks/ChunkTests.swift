@@ -1,4 +1,5 @@
-// Large values: their chunks live as long as a record names them, whatever happens to the store. FORMAT.md §8.
+// Large values: their chunks live as long as a record names them, whatever happens to the store. FORMAT.md
+// §8.
 
 @testable import NotelogBase
 @testable import Notelog
@@ -92,7 +93,8 @@ import Testing
     try put(Self.record, naming: [Self.value], journal)
     journal.endUpload(Self.value)
     try journal.close()
-    // Opened again, it is not known yet which chunks live: by the records alone, nearly all of the store would be dead.
+    // Opened again, it is not known yet which chunks live: by the records alone, nearly all of the store
+    // would be dead.
     journal = try Journal.open(in: store.storage, options: .small)
     let written = journal.statistics.byteCount
     for _ in 0..<3 { try journal.compactIfDue() }

@@ -77,8 +77,9 @@ import Testing
     #expect(TestEffort.replay != nil || tally.pairCount > 150)
   }
 
-  /// Of a creation that was interrupted the name may be there, with whatever the medium held under it; or, where its sectors are
-  /// torn, with its live set and neither copy of its header, which nothing tells from a segment that was damaged later.
+  /// Of a creation that was interrupted the name may be there, with whatever the medium held under it; or,
+  /// where its sectors are torn, with its live set and neither copy of its header, which nothing tells from a
+  /// segment that was damaged later.
   private static func mayStray(_ names: [String], on disk: SimulatedDisk, _ point: CrashPoint) throws -> Bool
   {
     let losses = point.crashes.map(\.loss)

@@ -119,8 +119,8 @@ import Testing
     #expect(damages.map(\.record?.bytes) == [key(victim.key)])
   }
 
-  /// What a segment holds whose footer can't be read, or that is not there, nobody knows: deletions stay, lest what they
-  /// deleted comes back with it.
+  /// What a segment holds whose footer can't be read, or that is not there, nobody knows: deletions stay,
+  /// lest what they deleted comes back with it.
   @Test(arguments: [true, false])
   func `no deletion is dropped beside a segment that does not say what it holds`(isThere: Bool) throws {
     let disk = SimulatedDisk()

@@ -1,12 +1,14 @@
-// What tells a published compaction from a torn tail: FORMAT.md §24, "The sources are deleted when the floor has passed".
+// What tells a published compaction from a torn tail: FORMAT.md §24, "The sources are deleted when the floor
+// has passed".
 
 @testable import Notelog
 import NotelogTestSupport
 import Testing
 
 @Suite struct `The witness of a compaction` {
-  /// The sources are gone, and what took their place is named by one transaction near the log's end. Where no floor lies
-  /// above it, a flipped bit before its commit mark makes all of it a torn tail: it is cut, and every record with it.
+  /// The sources are gone, and what took their place is named by one transaction near the log's end. Where no
+  /// floor lies above it, a flipped bit before its commit mark makes all of it a torn tail: it is cut, and
+  /// every record with it.
   @Test func `damage beside a published compaction costs no record but its own`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)

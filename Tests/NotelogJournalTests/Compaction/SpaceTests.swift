@@ -94,8 +94,8 @@ import Testing
     try journal.close()
   }
 
-  /// A transaction that kills much of the store makes the bound smaller by more than all that is kept free below it: what it
-  /// leaves above is compacted before it returns.
+  /// A transaction that kills much of the store makes the bound smaller by more than all that is kept free
+  /// below it: what it leaves above is compacted before it returns.
   @Test func `deleting most of a store at once leaves it within the bound`() throws {
     let store = try TemporaryStore()
     let (journal, meter) = try metered(store, segmentByteCount: 256 << 10)
@@ -156,8 +156,9 @@ import Testing
     try journal.close()
   }
 
-  /// That nothing was worth compacting says nothing once more has died, and nothing to who waits, where a writer's share found it:
-  /// what was under way then is counted as waste, so that the store need not waste more for it to be dead.
+  /// That nothing was worth compacting says nothing once more has died, and nothing to who waits, where a
+  /// writer's share found it: what was under way then is counted as waste, so that the store need not waste
+  /// more for it to be dead.
   @Test(arguments: [true, false])
   func `a verdict that nothing is worth compacting keeps no writer from waiting for room`(includesHead: Bool)
     throws

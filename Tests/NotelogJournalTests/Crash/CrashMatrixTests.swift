@@ -1,5 +1,5 @@
-// Crashes at every call, in every loss model, and crashes in the recovery from crashes: INV-R1, INV-R2, INV-R3, INV-R4,
-// INV-R5 and INV-R7, and with compactions among the calls INV-C1 and INV-C2.
+// Crashes at every call, in every loss model, and crashes in the recovery from crashes: INV-R1, INV-R2,
+// INV-R3, INV-R4, INV-R5 and INV-R7, and with compactions among the calls INV-C1 and INV-C2.
 
 import NotelogBase
 @testable import Notelog

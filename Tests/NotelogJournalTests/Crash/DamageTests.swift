@@ -68,7 +68,8 @@ import Testing
       state = try ScriptedStore.state(of: journal)
       unclosed = killed.crashImageNow(.processKilled)
       try journal.close()
-      // Closed, it is all on the medium. Without the files that have gone it is cheaper to copy, half a million times.
+      // Closed, it is all on the medium. Without the files that have gone it is cheaper to copy, half a
+      // million times.
       self.disk = killed.crashImageNow(.allKept)
       let map = FrameMap(self.disk)
       self.map = map
@@ -272,7 +273,8 @@ import Testing
       })
   }
 
-  /// A head without its end looks like one that was not closed. Where `lock` says where the store was closed, it is damaged.
+  /// A head without its end looks like one that was not closed. Where `lock` says where the store was closed,
+  /// it is damaged.
   @Test func `the head of a closed store cut at any byte is noticed, and nothing else is written`() throws {
     let sample = try Sample()
     let head = try #require(sample.segments.last)

@@ -8,8 +8,8 @@ import NotelogTestSupport
 import Testing
 
 extension `Damage to a closed store` {
-  /// What was durable before a crash is protected as in a store that was closed. That some of it is lost is known not only to
-  /// the opening that recovers, but to all later ones.
+  /// What was durable before a crash is protected as in a store that was closed. That some of it is lost is
+  /// known not only to the opening that recovers, but to all later ones.
   @Test func `every byte damaged below the floor of a store that crashed is noticed, now and later`() throws {
     let sample = try Sample()
     let versions = sample.map.versions()
@@ -33,8 +33,8 @@ extension `Damage to a closed store` {
       })
   }
 
-  /// INV-R12: what is dead of such a segment is never worth the trace of what it lost. A checkpoint names the record, so that the store goes
-  /// on being written.
+  /// INV-R12: what is dead of such a segment is never worth the trace of what it lost. A checkpoint names the
+  /// record, so that the store goes on being written.
   @Test func `compaction leaves a segment that lost frames before it had a footer`() throws {
     let running = SimulatedDisk()
     var journal = try Journal.create(in: running, storeID: key(99), options: .small)
@@ -182,7 +182,8 @@ extension `Damage to a closed store` {
     }
   }
 
-  /// A checkpoint says how much there was: what the head lacks of it is known to be lost, also when the checkpoint is gone.
+  /// A checkpoint says how much there was: what the head lacks of it is known to be lost, also when the
+  /// checkpoint is gone.
   @Test func `the head cut below what a checkpoint covers is noticed, now and later`() throws {
     let sample = try Sample()
     let versions = sample.map.versions()

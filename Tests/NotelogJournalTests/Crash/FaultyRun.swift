@@ -112,8 +112,8 @@ struct FaultyRun {
       journal = try reopen()
       return
     }
-    // Anything else is an error of this one commit: nothing of it is there, and the store goes on.
-    // What has a temporary name is disposable: if it could not be synced it is never renamed, and takes nothing with it.
+    // Anything else is an error of this one commit: nothing of it is there, and the store goes on. What has a
+    // temporary name is disposable: if it could not be synced it is never renamed, and takes nothing with it.
     if disk.firedFaults.contains(where: { $0.call == .sync && !$0.name.hasSuffix(".partial") }) {
       throw Violation("a failed sync came out as \(error.code), and the store goes on")
     }

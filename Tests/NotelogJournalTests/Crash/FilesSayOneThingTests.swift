@@ -1,4 +1,5 @@
-// What reads a store's files agrees on what they say: opening, following, verifying, scanning, salvaging. FORMAT.md §12.
+// What reads a store's files agrees on what they say: opening, following, verifying, scanning, salvaging.
+// FORMAT.md §12.
 
 @testable import NotelogBase
 @testable import Notelog
@@ -27,8 +28,9 @@ import Testing
     return journal
   }
 
-  /// The bug: where the trailer of a finished segment above the floor did not check, opening and `verify` broke the log off there, and
-  /// whoever followed went on behind it: readers served records that the next writer cut away.
+  /// The bug: where the trailer of a finished segment above the floor did not check, opening and `verify`
+  /// broke the log off there, and whoever followed went on behind it: readers served records that the next
+  /// writer cut away.
   @Test func `INV-R5 a trailer that does not check above the floor ends the log for whoever reads it`() throws
   {
     let disk = SimulatedDisk()
@@ -55,8 +57,8 @@ import Testing
     }
   }
 
-  /// The bug: with the live change damaged that published a compaction, and its sources gone, opening served what it made, and salvage
-  /// called that replaced.
+  /// The bug: with the live change damaged that published a compaction, and its sources gone, opening served
+  /// what it made, and salvage called that replaced.
   @Test func `a compacted segment that nothing lists is saved where it is served`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -92,8 +94,8 @@ import Testing
     }
   }
 
-  /// The bug: `verify` and salvage called a gap lost frames that had no room for anything but a commit mark, and salvage then said that
-  /// older versions may have come back.
+  /// The bug: `verify` and salvage called a gap lost frames that had no room for anything but a commit mark,
+  /// and salvage then said that older versions may have come back.
   @Test func `a commit mark below the floor that does not check costs nothing, whoever reads it`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -126,8 +128,9 @@ import Testing
     }
   }
 
-  /// The bug: beside a trailer that does not check, a commit mark that does not check either was lost frames to an opening where a
-  /// footer or more frames followed it, and to salvage; alone, neither of the two costs anything.
+  /// The bug: beside a trailer that does not check, a commit mark that does not check either was lost frames
+  /// to an opening where a footer or more frames followed it, and to salvage; alone, neither of the two costs
+  /// anything.
   @Test(arguments: [true, false])
   func `a mark costs nothing, though the trailer does not check either`(isLast: Bool) throws {
     let disk = SimulatedDisk()
@@ -153,8 +156,8 @@ import Testing
     #expect(saved.recordCount == 100 && saved.losses.isEmpty && saved.possiblyStaleBelow == 0)
   }
 
-  /// The bug: salvage looked at frames and headers only, and gave numbers out again that the last close, or the checkpoint, says were
-  /// given out: what is lost had them.
+  /// The bug: salvage looked at frames and headers only, and gave numbers out again that the last close, or
+  /// the checkpoint, says were given out: what is lost had them.
   @Test(arguments: ["lock", "index"])
   func `INV-R11 numbers of what is lost are given out again by nobody`(witness: String) throws {
     let disk = SimulatedDisk()
@@ -175,8 +178,8 @@ import Testing
     try saved.close()
   }
 
-  /// The bug: a finished segment that was cut, and had lost its header copies too, was one loss, and the records that were in its end were
-  /// not counted.
+  /// The bug: a finished segment that was cut, and had lost its header copies too, was one loss, and the
+  /// records that were in its end were not counted.
   @Test func `what a segment without headers has lost at its end is counted`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -196,7 +199,8 @@ import Testing
     }
   }
 
-  /// The bug: a store whose log was lost, and whose records were in compacted segments, was refused to whoever only reads.
+  /// The bug: a store whose log was lost, and whose records were in compacted segments, was refused to
+  /// whoever only reads.
   @Test(arguments: [false, true])
   func `compacted segments are served where the log is gone`(hasIndex: Bool) throws {
     let disk = SimulatedDisk()
@@ -221,7 +225,8 @@ import Testing
     try reader.close()
   }
 
-  /// The bug: salvage passed over a head that had lost both copies of its header and its name, though its frames check.
+  /// The bug: salvage passed over a head that had lost both copies of its header and its name, though its
+  /// frames check.
   @Test func `a head without headers and without its name is saved`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)

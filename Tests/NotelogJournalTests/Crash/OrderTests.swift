@@ -62,7 +62,8 @@ import Testing
     #expect(caseCount > 200)
   }
 
-  /// A checkpoint is disposable, and yet what was written is there: opening a large store stays fast after a crash.
+  /// A checkpoint is disposable, and yet what was written is there: opening a large store stays fast after a
+  /// crash.
   @Test func `a checkpoint survives a crash after it was written`() throws {
     let disk = SimulatedDisk()
     let journal = try ScriptedStore.create(on: disk, seed: 1)
@@ -79,9 +80,9 @@ import Testing
     #expect(try disk.crashImageNow(.allLost).names(in: "") == ["notes.notelog"])
   }
 
-  /// A process was killed after it had created a segment: what is read of it may be in memory only. The next process must
-  /// not write a transaction into it before its start and its name are durable, or the log would go on in a segment
-  /// of which no witness speaks.
+  /// A process was killed after it had created a segment: what is read of it may be in memory only. The next
+  /// process must not write a transaction into it before its start and its name are durable, or the log would
+  /// go on in a segment of which no witness speaks.
   @Test func `an empty head that was found is durable before anything is written into it`() throws {
     let disk = SimulatedDisk()
     _ = try ScriptedStore.create(on: disk, seed: 1)

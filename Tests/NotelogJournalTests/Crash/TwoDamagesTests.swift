@@ -68,8 +68,8 @@ import Testing
     }
   }
 
-  /// The bug: a live set that can't be read was taken to be all segments that are there. One that was missing was missed by nobody: its
-  /// records were gone, or served in older versions, and 'no record is lost'.
+  /// The bug: a live set that can't be read was taken to be all segments that are there. One that was missing
+  /// was missed by nobody: its records were gone, or served in older versions, and 'no record is lost'.
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func `a live set that is guessed is believed where something proves it`(closed: Bool, compactedLate: Bool)
     throws
@@ -99,7 +99,8 @@ import Testing
     #expect(lies.isEmpty, "\(lies.count) of \(tried): \(lies.prefix(5))")
   }
 
-  /// Of one damage that the header of the head proves to be nothing else, nobody has to suffer. (With a checkpoint, it is not even read.)
+  /// Of one damage that the header of the head proves to be nothing else, nobody has to suffer. (With a
+  /// checkpoint, it is not even read.)
   @Test func `a live set that can't be read costs no record where nothing else is damaged`() throws {
     let sample = try Sample(closed: true, compactedLate: true)
     for hasIndex in [true, false] {

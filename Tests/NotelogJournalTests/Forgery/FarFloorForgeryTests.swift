@@ -9,7 +9,8 @@ import Testing
 @testable import Notelog
 
 @Suite struct `A forged log far above its floor` {
-  /// Log segments of one transaction each, none of which says that anything is durable; the last is unfinished.
+  /// Log segments of one transaction each, none of which says that anything is durable; the last is
+  /// unfinished.
   private func disk(segmentCount: UInt32) throws -> SimulatedDisk {
     let disk = SimulatedDisk()
     var live = LiveSet()

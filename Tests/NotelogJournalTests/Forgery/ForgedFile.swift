@@ -1,4 +1,5 @@
-// A file whose bytes are changed with checksums that fit: what only a writer that errs, or an attacker, can make.
+// A file whose bytes are changed with checksums that fit: what only a writer that errs, or an attacker, can
+// make.
 
 @testable import NotelogBase
 @testable import NotelogFormat

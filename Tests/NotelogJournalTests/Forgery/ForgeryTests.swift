@@ -1,4 +1,5 @@
-// Each check by itself: bytes in which one thing is wrong and every other check holds. FORMAT.md §4 to §6, §12.
+// Each check by itself: bytes in which one thing is wrong and every other check holds. FORMAT.md §4 to §6,
+// §12.
 
 import NotelogBase
 @testable import Notelog
@@ -40,8 +41,9 @@ import Testing
     #expect(try damages(disk) == [.payload])
   }
 
-  /// The bug: scans, and with them queries, refused what a single read served. Padding holds nothing, so nothing is lost with it:
-  /// everybody serves the record, and verification says that its bytes are not what was written.
+  /// The bug: scans, and with them queries, refused what a single read served. Padding holds nothing, so
+  /// nothing is lost with it: everybody serves the record, and verification says that its bytes are not what
+  /// was written.
   @Test func `padding that is not zero is damage, and costs no record`() throws {
     let disk = SimulatedDisk()
     let journal = try journal(on: disk)
@@ -126,7 +128,8 @@ import Testing
 
   // MARK: - Transactions
 
-  /// Forges the newest of three transactions, none of them synced, and returns which records are served afterwards.
+  /// Forges the newest of three transactions, none of them synced, and returns which records are served
+  /// afterwards.
   private func servedAfterForging(
     _ forge: (inout ForgedFile, _ record: Int, _ mark: Int) -> Void
   ) throws -> [ID16] {
@@ -297,8 +300,8 @@ import Testing
     #expect((count > 0) == (state == .complete))
   }
 
-  /// A finished segment from an older copy of the store that went another way since: its number fits, and all of its
-  /// checksums.
+  /// A finished segment from an older copy of the store that went another way since: its number fits, and all
+  /// of its checksums.
   @Test func `a finished segment that is not the one of the live set is noticed`() throws {
     let disk = SimulatedDisk()
     let first = try journal(on: disk)

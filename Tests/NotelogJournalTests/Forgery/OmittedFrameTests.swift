@@ -8,8 +8,8 @@ import Testing
 
 /// The bug: compaction copied what a source's footer lists, and removed the rest with the source.
 @Suite struct `A footer that leaves frames out` {
-  /// A store whose first segment's footer lacks the first so many records, of transactions of so many; half of all records have newer
-  /// versions.
+  /// A store whose first segment's footer lacks the first so many records, of transactions of so many; half
+  /// of all records have newer versions.
   private func store(omitting count: Int, of perTransaction: Int) throws -> (SimulatedDisk, Journal) {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)

@@ -7,8 +7,8 @@
 import NotelogTestSupport
 import Testing
 
-/// The bug: the index of a checkpoint whose checksums fit was believed. `verify` called it sound, and compaction removed a record
-/// that it called dead, or lacked.
+/// The bug: the index of a checkpoint whose checksums fit was believed. `verify` called it sound, and
+/// compaction removed a record that it called dead, or lacked.
 @Suite struct `An index that is wrong` {
   /// What the index says of a record that is there.
   enum Lie: CaseIterable {
@@ -110,8 +110,8 @@ import Testing
     #expect(listed.index.listsOtherSchemas && listed.index.wrongEntryCount == 0)
   }
 
-  /// A compaction whose publication is written and not synced leaves its copies, and the recovery that follows makes others of the
-  /// same frames: both are live, and the index names one of them.
+  /// A compaction whose publication is written and not synced leaves its copies, and the recovery that
+  /// follows makes others of the same frames: both are live, and the index names one of them.
   @Test(arguments: [true, false]) func `two copies of one frame are no fault of the index`(
     hasCheckpoint: Bool
   ) throws {
@@ -197,8 +197,8 @@ import Testing
     #expect(try Journal.verify(disk).report.checkpoint == .damaged)
   }
 
-  /// A chunk dies with the record that refers to it: one that the index wrongly calls dead took its chunks with it, from segments
-  /// that it is not in itself.
+  /// A chunk dies with the record that refers to it: one that the index wrongly calls dead took its chunks
+  /// with it, from segments that it is not in itself.
   @Test func `chunks of a record that it calls dead are kept`() throws {
     let disk = SimulatedDisk()
     var journal = try Journal.create(in: disk, storeID: key(99), options: .small)

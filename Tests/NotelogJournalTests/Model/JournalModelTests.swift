@@ -1,4 +1,5 @@
-// The journal against a dictionary: 1,000 seeds × 1,000 operations, with everything that can happen to a store mixed in.
+// The journal against a dictionary: 1,000 seeds × 1,000 operations, with everything that can happen to a
+// store mixed in.
 
 @testable import NotelogFormat
 @testable import Notelog

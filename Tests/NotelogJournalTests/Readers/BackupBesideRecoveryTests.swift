@@ -5,8 +5,8 @@ import NotelogBase
 import NotelogTestSupport
 import Testing
 
-/// The bug: a recovery cut the log between a backup's examination and its copy, and the backup reported frames that it had moved as
-/// lost, and exited 3.
+/// The bug: a recovery cut the log between a backup's examination and its copy, and the backup reported
+/// frames that it had moved as lost, and exited 3.
 @Suite struct `Backup beside a recovery` {
   /// Backs up a killed store that is recovered and written to after one of the calls that the backup makes.
   ///

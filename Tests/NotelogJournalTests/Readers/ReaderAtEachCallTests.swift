@@ -52,7 +52,8 @@ let changing: Set<StorageError.Call> = [.write, .allocate, .truncate, .sync, .sy
 private final class Scene: @unchecked Sendable {
   let disk = SimulatedDisk()
   let writer: Journal
-  /// Opened in the segment in which the writer ended; in one before that; and one that wrote before, and took the lock once more since.
+  /// Opened in the segment in which the writer ended; in one before that; and one that wrote before, and took
+  /// the lock once more since.
   let others: [Journal]
   private(set) var model: [ID16: [UInt8]] = [:]
 
@@ -131,8 +132,9 @@ private final class Scene: @unchecked Sendable {
 }
 
 @Suite struct `Readers at each call` {
-  /// The bugs: a reader that followed a recovery which had published its copy and not yet cut the killed writer's segment read on in that
-  /// to the end of its file, and spoke of bytes 'where frames were' (2360, in the campaign). A backup was refused in that state as `busy`.
+  /// The bugs: a reader that followed a recovery which had published its copy and not yet cut the killed
+  /// writer's segment read on in that to the end of its file, and spoke of bytes 'where frames were' (2360,
+  /// in the campaign). A backup was refused in that state as `busy`.
   @Test func `nobody finds damage, or anything else than before, at any call of a recovery`() throws {
     let scene = try Scene()
     try scene.kill()
@@ -150,7 +152,8 @@ private final class Scene: @unchecked Sendable {
     try scene.writer.close()
   }
 
-  /// The bug: until somebody wrote, backups were refused. What a backup holds is durable in the store, whatever the recovery had synced.
+  /// The bug: until somebody wrote, backups were refused. What a backup holds is durable in the store,
+  /// whatever the recovery had synced.
   @Test func `a store whose recovery was killed at any call is read, verified and backed up`() throws {
     var (passing, isOver, backups) = (0, false, 0)
     while !isOver {

@@ -50,8 +50,8 @@ import Testing
     #expect(try reader.body(of: key(2)) == nil)
   }
 
-  /// Between publishing the recovered segment and cutting its sources, a source holds more frames than its footer will list: they
-  /// were read as the source's own, and reported as damage.
+  /// Between publishing the recovered segment and cutting its sources, a source holds more frames than its
+  /// footer will list: they were read as the source's own, and reported as damage.
   @Test func `a recovery that was killed at any call is no damage to a reader`() throws {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
@@ -75,7 +75,8 @@ import Testing
     #expect(images > 50, "\(images)")
   }
 
-  /// What a recovery moves to another segment, and the footer that it writes once more, are there for who has the file open.
+  /// What a recovery moves to another segment, and the footer that it writes once more, are there for who has
+  /// the file open.
   @Test(arguments: [1, 2]) func `who is open reads on through each call of a recovery`(_ recoveries: Int)
     throws
   {

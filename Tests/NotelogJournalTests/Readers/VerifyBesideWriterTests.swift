@@ -7,8 +7,8 @@ import NotelogBase
 import NotelogTestSupport
 import Testing
 
-/// The bug: a segment that was unlinked or finished while a store was verified was called missing, or an error that named no file
-/// ended it: in 3 of some 60 runs beside a writer that compacts.
+/// The bug: a segment that was unlinked or finished while a store was verified was called missing, or an
+/// error that named no file ended it: in 3 of some 60 runs beside a writer that compacts.
 @Suite struct `Verification beside a writer` {
   private static func put(_ numbers: some Sequence<Int>, in journal: Journal, _ version: UInt8) throws {
     for number in numbers { try journal.put(key(number), [UInt8](repeating: version, count: 200)) }
@@ -60,7 +60,8 @@ import Testing
     #expect(target > 100)
   }
 
-  /// The head is not always the segment with the highest number: what compaction made since it was created has higher ones.
+  /// The head is not always the segment with the highest number: what compaction made since it was created
+  /// has higher ones.
   @Test func `finds no damage where the head is closed at any moment`() throws {
     var target = 1
     while try verify(writingAfter: target, { try $0.close() }) { target += TestEffort.isSoak ? 1 : 7 }

@@ -132,7 +132,8 @@ import Testing
       let isNewest = name == Self.segmentNames(whole).last
       #expect(isNewest || report.losses.contains { $0.kind == .missingSegment }, "\(name)")
       let saved = try Self.contents(target)
-      // The checkpoint knew what older segments held: what is saved is the newest, and all that is not is named or counted.
+      // The checkpoint knew what older segments held: what is saved is the newest, and all that is not is
+      // named or counted.
       #expect(isNewest || report.possiblyStaleBelow == 0)
       if report.possiblyStaleBelow == 0 {
         #expect(saved.allSatisfy { model[$0.key] == $0.value })
@@ -235,7 +236,8 @@ import Testing
     }
     let (one, other) = (try goOn(20), try goOn(200))
     let shared = Self.segmentNames(common).count
-    // What both have after the copy has the same numbers; only one segment of these is lost, and the others are in no checkpoint of `one`.
+    // What both have after the copy has the same numbers; only one segment of these is lost, and the others
+    // are in no checkpoint of `one`.
     let ours = Self.segmentNames(one).dropFirst(shared)
     other.replace("index", with: one.contents("index"))
     for name in ours { other.replace(name, with: nil) }
@@ -300,7 +302,8 @@ import Testing
     }
   }
 
-  /// The bug: about half of the frames checked under another salt, at places that were not those where the checkpoint knew them.
+  /// The bug: about half of the frames checked under another salt, at places that were not those where the
+  /// checkpoint knew them.
   @Test(arguments: [30, 100])
   func `frames that were moved in a file without a header are not counted by their places`(place: Int) throws
   {

@@ -141,7 +141,8 @@ import Testing
     try first.close()
   }
 
-  /// The bug: the number of a transaction that was half written was taken for used, and the reader waited for the next one for ever.
+  /// The bug: the number of a transaction that was half written was taken for used, and the reader waited for
+  /// the next one for ever.
   @Test(arguments: [false, true])
   func `a reader that is opened while somebody writes hears of what was being written`(isFirstOfTwo: Bool)
     throws
@@ -171,7 +172,8 @@ import Testing
     #expect(reader.lastSequence == writer.lastSequence)
   }
 
-  /// The bug: a process that opened a store failed with an input/output error, because another one closed it and cut its last segment.
+  /// The bug: a process that opened a store failed with an input/output error, because another one closed it
+  /// and cut its last segment.
   @Test func `what a reader expects next is told without a look behind the end, which may be cut`() throws {
     let disk = SimulatedDisk()
     let writer = try Journal.create(in: disk, storeID: key(99), options: .small)

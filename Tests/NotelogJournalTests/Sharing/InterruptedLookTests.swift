@@ -1,4 +1,5 @@
-// What others do in the middle of a follower's look at the log: FORMAT.md §25, "Following". The cases are those of Tests/Models/following.pml.
+// What others do in the middle of a follower's look at the log: FORMAT.md §25, "Following". The cases are
+// those of Tests/Models/following.pml.
 
 import NotelogBase
 import NotelogFormat
@@ -140,7 +141,8 @@ private final class Bench: @unchecked Sendable {
     model = changed
   }
 
-  /// Ends the writer as a kill does, at one of its next calls or at once; perhaps the next one dies too, while it recovers.
+  /// Ends the writer as a kill does, at one of its next calls or at once; perhaps the next one dies too,
+  /// while it recovers.
   private func kill() throws {
     let journal = try writer()
     if random.oneIn(2) {
@@ -199,8 +201,9 @@ private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
 }
 
 @Suite struct `Model of an interrupted look` {
-  /// The bugs: a transaction that was committed between two calls of a look went by, unheard or unseen, where its writer died before the
-  /// third and the next process had recovered by then, or several segments had come and gone.
+  /// The bugs: a transaction that was committed between two calls of a look went by, unheard or unseen, where
+  /// its writer died before the third and the next process had recovered by then, or several segments had
+  /// come and gone.
   @Test(arguments: TestEffort.sample(0..<1000, 51))
   func `whatever others do between two calls of a look, everything is heard and seen`(seed: Int) throws {
     for passing in 0..<200 {
@@ -244,8 +247,8 @@ private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
     Issue.record("seed \(seed): a look of so many calls")
   }
 
-  /// The bug: a look came to a gap behind transactions that it had taken in itself. A snapshot made between two of those no longer had
-  /// what was deleted in the gap.
+  /// The bug: a look came to a gap behind transactions that it had taken in itself. A snapshot made between
+  /// two of those no longer had what was deleted in the gap.
   @Test(arguments: TestEffort.sample(0..<1000, 51))
   func `a snapshot that is made between two transactions of a look stays as it was`(seed: Int) throws {
     for passing in 0..<200 {
@@ -309,8 +312,8 @@ private final class SnapshotKeeper: OrderKeeper {
 }
 
 @Suite struct `Openings in the middle of a recovery` {
-  /// The bug: who opened the store before recovery had cut a segment kept its old file, in which no footer was. Once a compaction had taken
-  /// the segment, each look failed with an input/output error.
+  /// The bug: who opened the store before recovery had cut a segment kept its old file, in which no footer
+  /// was. Once a compaction had taken the segment, each look failed with an input/output error.
   @Test(arguments: [false, true], [false, true])
   func `who opens the store at any call of a recovery follows it to a compaction of everything`(
     looksAtRecovery: Bool, looksAtCommit: Bool
@@ -351,8 +354,8 @@ private final class SnapshotKeeper: OrderKeeper {
     #expect(openings > 0)
   }
 
-  /// What a compaction has taken in is gone; whether its footer still checks for who has the file open is no reason to see nothing of what
-  /// came after.
+  /// What a compaction has taken in is gone; whether its footer still checks for who has the file open is no
+  /// reason to see nothing of what came after.
   @Test func `a compacted segment is taken in also where a source's footer can't be read any more`() throws {
     let disk = SimulatedDisk()
     let writer = try Journal.create(in: disk, storeID: key(99), options: .small)

@@ -15,8 +15,9 @@ import Testing
     return options
   }
 
-  /// The bug: a compaction was killed that had removed all segments of the log behind the follower's, and the recovery of that left one without
-  /// transactions. The follower passed it, and told nothing of the numbers in between.
+  /// The bug: a compaction was killed that had removed all segments of the log behind the follower's, and the
+  /// recovery of that left one without transactions. The follower passed it, and told nothing of the numbers
+  /// in between.
   @Test
   func `a follower is told that it misses some, at whichever call of a compaction its process was killed`()
     throws

@@ -1,4 +1,5 @@
-// The examples of the article "A damaged store: what now", line for line; its shell lines are run by DocumentTests.
+// The examples of the article "A damaged store: what now", line for line; its shell lines are run by
+// DocumentTests.
 
 import Foundation
 import Notelog

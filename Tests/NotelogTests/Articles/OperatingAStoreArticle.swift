@@ -1,5 +1,5 @@
-// The examples of the article "Operating a store", line for line, against stand-ins of the shape that swift-log, swift-metrics and
-// ServiceLifecycle have: the package depends on none of them.
+// The examples of the article "Operating a store", line for line, against stand-ins of the shape that
+// swift-log, swift-metrics and ServiceLifecycle have: the package depends on none of them.
 
 import Foundation
 import Notelog

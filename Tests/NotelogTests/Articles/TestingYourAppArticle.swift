@@ -1,4 +1,5 @@
-// The examples of the article "Testing your app with a store", line for line: tests, as an app would have them.
+// The examples of the article "Testing your app with a store", line for line: tests, as an app would have
+// them.
 
 import Foundation
 import Notelog

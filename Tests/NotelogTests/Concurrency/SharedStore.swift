@@ -70,8 +70,8 @@ final class SharedStore: Sendable {
 
   /// Runs what opens or seals a field.
   ///
-  /// - Returns: nil where that was refused because the store was locked, which it must have been for a moment at least; and
-  ///   where it was done, there was a moment when it was not.
+  /// - Returns: nil where that was refused because the store was locked, which it must have been for a moment
+  ///   at least; and where it was done, there was a moment when it was not.
   func withKeys<Result>(_ body: () throws -> Result) throws -> Result? {
     let before = phase.load(ordering: .sequentiallyConsistent)
     do {
@@ -124,7 +124,8 @@ final class SharedStore: Sendable {
 
   // MARK: - What every moment must show
 
-  /// Checks what was read at one moment: all counters, with what had been acknowledged before, and all accounts.
+  /// Checks what was read at one moment: all counters, with what had been acknowledged before, and all
+  /// accounts.
   static func check(_ cells: [(id: RecordID, count: Int, balance: Int)], floors: [Int]) throws {
     let known = Dictionary(cells.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     try expect(known.count == cells.count, "a record is there twice")

@@ -1,4 +1,5 @@
-// Everything that a store can do, on threads side by side: FORMAT.md §21.2, INV-T2 and INV-T4, through the whole library.
+// Everything that a store can do, on threads side by side: FORMAT.md §21.2, INV-T2 and INV-T4, through the
+// whole library.
 
 import Foundation
 @testable import Notelog

@@ -94,7 +94,8 @@ private let tampered = NotelogError(.tampered, "")
     #expect(try again.get(Belonging.self, item.id)?.record() == item)
   }
 
-  /// The attacker has `work`, and alters the directory as well: what is written from then on is to be under it.
+  /// The attacker has `work`, and alters the directory as well: what is written from then on is to be under
+  /// it.
   @Test
   func
     `a record whose key was renamed in all of its places is tampered, and nothing new is sealed by its word`()

@@ -1,4 +1,5 @@
-// This device's secret is durable before anything depends on it: crashes while it is made, and while the first key that needs it is.
+// This device's secret is durable before anything depends on it: crashes while it is made, and while the
+// first key that needs it is.
 
 import NotelogBase
 import NotelogTestSupport

@@ -1,4 +1,5 @@
-// Keyrings that somebody without a key forged: what becomes of a backup, a restored and a salvaged store (INV-C8, docs/maintenance.md).
+// Keyrings that somebody without a key forged: what becomes of a backup, a restored and a salvaged store
+// (INV-C8, docs/maintenance.md).
 
 import NotelogBase
 import NotelogTestSupport
@@ -53,7 +54,8 @@ import Testing
     { (try? KeyringFiles.newest(of: [("", $0)], openedBy: credential)) != nil }
   }
 
-  /// The bug: both keyrings of a good backup were replaced, all said that it was sound, and no password opened anything.
+  /// The bug: both keyrings of a good backup were replaced, all said that it was sound, and no password
+  /// opened anything.
   @Test(arguments: [["keyring"], ["keyring.copy"], own])
   func `INV-C8 a forged keyring takes the place of none in a backup, and the key tells which is restored`(
     files: [String]

@@ -78,7 +78,8 @@ import Testing
     }
     let later = changed.dataKeys.map(\.reference).filter { !known.contains($0) }
     #expect(later.count == 3 && known.count == 3)
-    // The later record's values are under later keys, and no wrap of those opens with anything that the old root leads to.
+    // The later record's values are under later keys, and no wrap of those opens with anything that the old
+    // root leads to.
     #expect(opened.count == 4 && later.prefix(2).allSatisfy { opened.contains($0.rawValue) })
     let root = try attacker.keyring.openSlot(
       .rawKey(Secret(copying: [UInt8](repeating: 42, count: 32).rawSpan)), slot: nil
@@ -141,8 +142,8 @@ import Testing
     #expect(tried >= 150 && underOld > 0 && underOld < tried, "\(tried), \(underOld)")
   }
 
-  /// The bug: between its two steps whatever schema the old root had made counted. Whoever kept the keyring of that moment put it back with a
-  /// schema of theirs, and the owner's new password wrote in the clear.
+  /// The bug: between its two steps whatever schema the old root had made counted. Whoever kept the keyring
+  /// of that moment put it back with a schema of theirs, and the owner's new password wrote in the clear.
   @Test(arguments: [false, true])
   func `INV-M5 between its two steps the former schemas count, and none that the old root makes`(
     isInFile: Bool
@@ -200,7 +201,8 @@ import Testing
     throw NotelogError(.notFound, "no process ends there")
   }
 
-  /// Where the second step can't be done, the first schema that is stored takes all others along: the former ones count together only.
+  /// Where the second step can't be done, the first schema that is stored takes all others along: the former
+  /// ones count together only.
   @Test func `a collection that is made between its two steps leaves no schema under the old root`() throws {
     let disk = try Self.betweenItsSteps(Self.makeDisk())
     let store = try Self.open(disk, nil)

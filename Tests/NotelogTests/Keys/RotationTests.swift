@@ -91,7 +91,8 @@ import Testing
           return
         }
         let frame = bytes[(piece.offset + 40)..<(piece.offset + piece.byteCount)]
-        // An envelope, if there is one, comes before the body: the body begins with its layout, and a field count of three.
+        // An envelope, if there is one, comes before the body: the body begins with its layout, and a field
+        // count of three.
         for start in frame.indices.dropLast(40) where Array(frame[start..<start + 4]) == [1, 0, 3, 0] {
           let entry = Array(frame[(start + 4 + 24)..<(start + 4 + 36)])
           if entry[0] == 3, UInt32(entry[4]) | UInt32(entry[5]) << 8 == key { count += 1 }
@@ -204,7 +205,8 @@ import Testing
     try store.close()
   }
 
-  /// INV-K6: counts are exact, whatever was done before, in whatever order, and wherever the machine went down in a step of a rotation.
+  /// INV-K6: counts are exact, whatever was done before, in whatever order, and wherever the machine went
+  /// down in a step of a rotation.
   @Test func `counts equal those of reading record after record, whatever was rotated, changed and cut off`()
     throws
   {
@@ -235,7 +237,8 @@ import Testing
           let name = Bool.random(using: &random) ? "personal" : "default"
           let start = disk.callCount
           try store.rotate(name, .bytes(Int.random(in: 1...600, using: &random)))
-          // Every second time the machine went down meanwhile; a rotation changes no record, so all of them are there.
+          // Every second time the machine went down meanwhile; a rotation changes no record, so all of them
+          // are there.
           let calls = disk.crashPoints.filter { $0 >= start }
           guard Bool.random(using: &random), let call = calls.randomElement(using: &random) else { break }
           let loss = LossModel.allCases[Int.random(in: 0..<LossModel.allCases.count, using: &random)]

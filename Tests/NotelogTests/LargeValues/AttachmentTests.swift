@@ -1,4 +1,5 @@
-// Values too long for their record: sealed in chunks, streamed, read by range, and bound to where they belong.
+// Values too long for their record: sealed in chunks, streamed, read by range, and bound to where they
+// belong.
 
 @testable import NotelogBase
 import NotelogStorage

@@ -1,4 +1,5 @@
-// A record's envelope that no longer names what its body refers to: whoever has the files can cut it (FORMAT.md 8, INV-V1, INV-V3).
+// A record's envelope that no longer names what its body refers to: whoever has the files can cut it
+// (FORMAT.md 8, INV-V1, INV-V3).
 
 import NotelogBase
 import NotelogTestSupport
@@ -7,7 +8,8 @@ import Testing
 @testable import Notelog
 
 @Suite struct CutEnvelopeTests {
-  /// A store with an attachment, whose record was written again without its envelope, by somebody without a key; and one that was removed.
+  /// A store with an attachment, whose record was written again without its envelope, by somebody without a
+  /// key; and one that was removed.
   private static func attacked() throws -> (disk: SimulatedDisk, letter: Letter) {
     let disk = SimulatedDisk()
     let letter = Letter(scan: noise(405_264, seed: 1), back: noise(100_000, seed: 2))

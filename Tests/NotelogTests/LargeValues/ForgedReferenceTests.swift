@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// The bug: the reference was not authenticated. With a length forged from 405,264 to 70,000, reading what lies behind gave
-  /// nothing, and no error.
+  /// The bug: the reference was not authenticated. With a length forged from 405,264 to 70,000, reading what
+  /// lies behind gave nothing, and no error.
   @Test func `every bit of a reference is authenticated, whatever is read by it`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -105,7 +105,8 @@ import Testing
       entry.stored.body.rawSpan.extracting(try #require(try entry.stored.find(number)).range).array()
     }
     let own = try reference(entry, 3)
-    // An older version's reference in one piece is an older value, which nothing tells (SECURITY.md A2): its halves are not.
+    // An older version's reference in one piece is an older value, which nothing tells (SECURITY.md A2): its
+    // halves are not.
     let older = try reference(old, 3)
     let strangers = [
       try reference(#require(try store.get(Letter.self, other.id)), 3), try reference(entry, 4),

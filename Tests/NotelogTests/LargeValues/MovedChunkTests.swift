@@ -51,7 +51,8 @@ import Testing
       }
     }
 
-    /// Reads the attachment as if these were its chunks, and a reference, sealed as it must be, said that it is so long.
+    /// Reads the attachment as if these were its chunks, and a reference, sealed as it must be, said that it
+    /// is so long.
     func read(_ chunks: [[UInt8]], byteCount: Int = 150_000) throws -> [UInt8] {
       let (reference, range) = try reference(entry, 3)
       var body = entry.stored.body

@@ -142,7 +142,8 @@ extension QueryUpdate {
     #expect(try await updates.next()?.entries.map(\.id) == [item.id])
   }
 
-  /// The bug: a process that asked a live query again while a change waited for it trapped, as the range of revisions ran backwards.
+  /// The bug: a process that asked a live query again while a change waited for it trapped, as the range of
+  /// revisions ran backwards.
   @Test @MainActor func `a live query is asked again while a change waits for it`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

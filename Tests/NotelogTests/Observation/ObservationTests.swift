@@ -124,7 +124,8 @@ import Testing
     }
   }
 
-  /// The bug: a commit that named more records than one element has room for named none of them, also to an observer that was there.
+  /// The bug: a commit that named more records than one element has room for named none of them, also to an
+  /// observer that was there.
   @Test func `a commit of many records is told in parts, all of which are named`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
@@ -140,7 +141,8 @@ import Testing
     #expect(written == Set(notes.map(\.id)))
   }
 
-  /// The bug: what another process wrote to a collection that it had just made was told as something that nobody can name.
+  /// The bug: what another process wrote to a collection that it had just made was told as something that
+  /// nobody can name.
   @Test func `a store opened for reading observes, also collections that are made meanwhile`() async throws {
     let folder = try TemporaryFolder()
     let writer = try folder.create()

@@ -7,7 +7,8 @@ import Testing
 @testable import Notelog
 
 @Suite struct ConditionTests {
-  /// A thousand samples: a count from 0, ten names in turn; every hundredth has the flag, every other one a text.
+  /// A thousand samples: a count from 0, ten names in turn; every hundredth has the flag, every other one a
+  /// text.
   private func store(in folder: TemporaryFolder) throws -> Store {
     let store = try folder.create()
     try store.putAll(

@@ -91,7 +91,8 @@ private struct Mail: Record {
         seen += page.map(\.id)
         let cursor = try query.cursor(at: last)
         try store.write { tx in
-          // The record that the cursor is behind, one that was seen, one that may come; and others in between.
+          // The record that the cursor is behind, one that was seen, one that may come; and others in
+          // between.
           for id in [last.id, seen[random.pick(0..<seen.count)], before[random.pick(0..<before.count)]] {
             if try tx.delete(Mail.self, id) { deleted.insert(id) }
           }

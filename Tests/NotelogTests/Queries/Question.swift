@@ -33,7 +33,8 @@ struct Question {
     if random.oneIn(4) { self.query = self.query.parallel(random.pick(2..<4)) }
   }
 
-  /// All records that satisfy the conditions, in order if there is one; those that come after one, if it is given.
+  /// All records that satisfy the conditions, in order if there is one; those that come after one, if it is
+  /// given.
   func answer(_ content: some Sequence<Sample>, after last: Sample? = nil) -> [Sample] {
     let found = content.filter { sample in
       conditions.allSatisfy { $0(sample) } && last.map { precedes($0, sample) } ?? true

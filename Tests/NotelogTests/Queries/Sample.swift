@@ -53,7 +53,8 @@ struct Sample: Record {
 }
 
 extension Sample {
-  /// Texts that are near each other in one order or another: composed and not, long with one beginning, not of ASCII.
+  /// Texts that are near each other in one order or another: composed and not, long with one beginning, not
+  /// of ASCII.
   static let names =
     [
       "", "a", "a\0", "abc", "K", "\u{212A}", "K2", "\u{212A}2", "e", "e\u{301}", "\u{E9}", "f", "xe\u{301}y",

@@ -132,7 +132,8 @@ private let locked = NotelogError(.locked, "")
       try store.putAll(companies)
       for person in people { all += try storedDigests(store, "person", person.id).values }
       for company in companies { all += try storedDigests(store, "company", company.id).values }
-      // The same value again: by another record, when the first has it no more; and compressed or not makes no difference.
+      // The same value again: by another record, when the first has it no more; and compressed or not makes
+      // no difference.
       let first = try storedDigests(store, "person", people[0].id)
       try store.write { tx in try tx.update(Colleague.self, people[0].id) { $0.set(\.email, "c") } }
       let second = Colleague(email: "a", phone: 3)

@@ -1,4 +1,5 @@
-// Crashes while orders are written into the checkpoint's file, which is synced before, and not after: docs/format-derived.md §32.
+// Crashes while orders are written into the checkpoint's file, which is synced before, and not after:
+// docs/format-derived.md §32.
 
 import Foundation
 @testable import Notelog
@@ -6,8 +7,9 @@ import NotelogTestSupport
 import Testing
 
 @Suite struct StoredOrderCrashTests {
-  /// A store of some notes, and the calls in which an order was stored: behind a checkpoint and what was written since, by a checkpoint, by closing after the index was made, and
-  /// by a checkpoint that carries it.
+  /// A store of some notes, and the calls in which an order was stored: behind a checkpoint and what was
+  /// written since, by a checkpoint, by closing after the index was made, and by a checkpoint that carries
+  /// it.
   private func storedOrders() throws -> (disk: SimulatedDisk, calls: Range<Int>) {
     let disk = SimulatedDisk()
     var options = Store.Options()
@@ -27,7 +29,8 @@ import Testing
     try store.putAll(old)
     try store.journal.checkpoint()
     let start = disk.callCount
-    // The index that is made then lacks keys that the checkpoint covers, and the order must not survive what took them away.
+    // The index that is made then lacks keys that the checkpoint covers, and the order must not survive what
+    // took them away.
     try store.write(.flushed) { tx in
       for note in old[100..<140] {
         try tx.update(Note.self, note.id) { $0.set(\.time, Date(timeIntervalSinceReferenceDate: 5_000)) }

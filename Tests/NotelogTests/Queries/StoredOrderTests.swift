@@ -1,5 +1,5 @@
-// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no answer.
-// docs/format-derived.md §32.
+// Ordered indexes in the checkpoint's file: they save the making, and whatever becomes of them changes no
+// answer. docs/format-derived.md §32.
 
 @testable import NotelogBase
 @testable import NotelogStorage
@@ -113,7 +113,8 @@ import Testing
     let byteCount = notebook.storage.reads.byteCount - before
     #expect(try notebook.isStored == true)
     #expect(index.count == 10_000)
-    // The order takes 320 KB, footers more than 700; of a store that was not closed, recovery has copied a segment.
+    // The order takes 320 KB, footers more than 700; of a store that was not closed, recovery has copied a
+    // segment.
     #expect(byteCount < (isClosed ? 30_000 : 200_000), "\(byteCount) bytes were read")
     let newest = try notebook.newest
     let all = try notebook.store.query(Note.self).sorted(by: \.time, .descending).entries().map(\.id)
@@ -141,7 +142,8 @@ import Testing
     }
   }
 
-  /// A checkpoint takes over orders that nobody asked for since the last: who opens a store to write does not ask.
+  /// A checkpoint takes over orders that nobody asked for since the last: who opens a store to write does not
+  /// ask.
   @Test func `an order goes from checkpoint to checkpoint`() throws {
     let notebook = try Notebook(count: 1_000)
     _ = try notebook.newest
@@ -219,8 +221,8 @@ import Testing
     try reader.close()
   }
 
-  /// A field that often changes leaves keys behind that no record has: when they are in the way, the index is made anew, and the
-  /// order goes with its checkpoint.
+  /// A field that often changes leaves keys behind that no record has: when they are in the way, the index is
+  /// made anew, and the order goes with its checkpoint.
   @Test func `keys that are no longer any record's go`() throws {
     let notebook = try Notebook(count: 1_500)
     _ = try notebook.newest
@@ -318,8 +320,8 @@ import Testing
     #expect(try notebook.isStored == true)
   }
 
-  /// A part that can't be read is found out while something is added to it, or while it is walked; the index is made from the
-  /// records then, and stored behind the one that is not sound.
+  /// A part that can't be read is found out while something is added to it, or while it is walked; the index
+  /// is made from the records then, and stored behind the one that is not sound.
   @Test(arguments: [false, true]) func `a damaged order is made anew`(isFoundByWriting: Bool) throws {
     let notebook = try Notebook(count: 2_000)
     _ = try notebook.newest

@@ -25,8 +25,8 @@ private struct Word: Record {
     return store
   }
 
-  /// The bug: an index compared bytes, and a sort in memory compared as Swift does, where a letter that is composed and
-  /// one that isn't are equal.
+  /// The bug: an index compared bytes, and a sort in memory compared as Swift does, where a letter that is
+  /// composed and one that isn't are equal.
   @Test(arguments: [SortDirection.ascending, .descending])
   func `text is in the same order with an index and without`(direction: SortDirection) throws {
     let folder = try TemporaryFolder()

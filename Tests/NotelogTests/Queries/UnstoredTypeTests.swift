@@ -23,7 +23,8 @@ private struct Memo: Record {
   }
 }
 
-/// A store's folder that does something before it syncs a file: then what is being committed is visible already.
+/// A store's folder that does something before it syncs a file: then what is being committed is visible
+/// already.
 private final class SyncingStorage: ForwardingStorage {
   let base: any Storage
   let beforeSync = Lock<(@Sendable () -> Void)?>(nil)
@@ -78,8 +79,8 @@ private final class SyncingStorage: ForwardingStorage {
     return ids
   }
 
-  /// The bug: a type that was not stored yet was read by the number that the next collection gets, and another type got that number in a
-  /// commit which was visible before its schemas were known.
+  /// The bug: a type that was not stored yet was read by the number that the next collection gets, and
+  /// another type got that number in a commit which was visible before its schemas were known.
   @Test func `a query beside the first write finds the records of its type, and no other's`() throws {
     let folder = try TemporaryFolder()
     let storage = SyncingStorage(try Store.folder(folder.path))
@@ -196,7 +197,8 @@ private final class SyncingStorage: ForwardingStorage {
     try store.close()
   }
 
-  /// A frame that says so is none: otherwise whoever can write to the files gives any new type its first records.
+  /// A frame that says so is none: otherwise whoever can write to the files gives any new type its first
+  /// records.
   @Test func `no record has the number that stands for no collection`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

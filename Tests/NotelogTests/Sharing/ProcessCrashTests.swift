@@ -8,8 +8,8 @@
   @testable import Notelog
 
   @Suite(.serialized) struct ProcessCrashTests {
-    /// INV-P1 to INV-P3, with real processes on a real disk. Without signals the figures of hearing are those of an idle machine, as far
-    /// as it is one.
+    /// INV-P1 to INV-P3, with real processes on a real disk. Without signals the figures of hearing are those
+    /// of an idle machine, as far as it is one.
     @Test(arguments: [true, false])
     func `eight processes write in turns, hear everything, and lose nothing to kills and stops`(
       _ isDisturbed: Bool

@@ -1,4 +1,5 @@
-// Readers in other processes see whole transactions, in order, whatever the writer does meanwhile: FORMAT.md §25, "Readers".
+// Readers in other processes see whole transactions, in order, whatever the writer does meanwhile: FORMAT.md
+// §25, "Readers".
 
 import Foundation
 import NotelogTestSupport

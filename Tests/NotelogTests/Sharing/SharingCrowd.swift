@@ -23,7 +23,8 @@
     /// What was found that must not be.
     private(set) var mistakes: [String] = []
     private(set) var acknowledgedCount = 0
-    /// The numbers that a pair may have at the end: what was acknowledged last, and what was tried after that.
+    /// The numbers that a pair may have at the end: what was acknowledged last, and what was tried after
+    /// that.
     private(set) var expected: [Int: Set<Int>] = [:]
     /// How long after a commit the others heard of it, in microseconds.
     private var delays: [Int] = []
@@ -124,7 +125,8 @@
       }
     }
 
-    /// Whether a process heard of each commit while it lived, once and in order: those up to `last` where it lived to the end.
+    /// Whether a process heard of each commit while it lived, once and in order: those up to `last` where it
+    /// lived to the end.
     private func judgeHearing(
       of number: Int, _ lines: [Line], _ acknowledged: [(revision: UInt64, time: Int, run: Int)],
       upTo last: UInt64

@@ -1,4 +1,5 @@
-// Several processes and one store, through the public interface: two stores of one folder lock as two processes do.
+// Several processes and one store, through the public interface: two stores of one folder lock as two
+// processes do.
 
 import Foundation
 import Testing

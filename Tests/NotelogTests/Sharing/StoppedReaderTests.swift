@@ -1,4 +1,5 @@
-// Processes that are stopped between what they read of a store, while others rotate its key: FORMAT.md 21.4 and 25.
+// Processes that are stopped between what they read of a store, while others rotate its key: FORMAT.md 21.4
+// and 25.
 
 import NotelogBase
 import NotelogStorage
@@ -7,7 +8,8 @@ import Testing
 
 @testable import Notelog
 
-/// A disk on which something happens before a file is opened, as if the process had been stopped there meanwhile.
+/// A disk on which something happens before a file is opened, as if the process had been stopped there
+/// meanwhile.
 final class StoppedStorage: ForwardingStorage {
   let base: any Storage
   private let planned = Lock<(name: String, action: @Sendable () -> Void)?>(nil)
@@ -65,7 +67,8 @@ final class StoppedStorage: ForwardingStorage {
     let second = Self.generations(writer)
     #expect(second.count == 1 && second != first)
     try Self.check(reader)
-    // The same in a look at what others did: the first rotation ends behind the log, and so is seen by the second look alone.
+    // The same in a look at what others did: the first rotation ends behind the log, and so is seen by the
+    // second look alone.
     _ = try writer.rotate("personal")
     let third = Self.generations(writer)
     Self.plan(storage, writer)

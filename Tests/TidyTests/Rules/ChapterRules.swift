@@ -15,7 +15,8 @@ enum ChapterRules {
 
   /// Each chapter that a file names stands in the page that it names.
   ///
-  /// A reference is the page's name and the numbers that follow: `FORMAT.md 4 to 6, 12`, `FORMAT.md §12, line 7, and §21.1`.
+  /// A reference is the page's name and the numbers that follow: `FORMAT.md 4 to 6, 12`, `FORMAT.md §12, line
+  /// 7, and §21.1`.
   static func referencesLead(_ file: File, _ chapters: [String: String]) -> [Finding] {
     let pages = Set(chapters.values)
     var findings: [Finding] = []

@@ -3,8 +3,8 @@
 enum FormatRules {
   // MARK: - Limits
 
-  /// Each row of the table of limits is a constant of that name and value in the code, and each constant of an enum
-  /// named `…Limits` is in the table.
+  /// Each row of the table of limits is a constant of that name and value in the code, and each constant of
+  /// an enum named `…Limits` is in the table.
   static func limitsAgree(format: File, sources: [File]) -> [Finding] {
     let table = limits(of: format)
     let all = sources.flatMap(constants)
@@ -146,7 +146,8 @@ extension StringProtocol {
 
 /// The arithmetic that constants are written in.
 enum Arithmetic {
-  /// `4096`, `4_096`, `4,096`, `0x10`, `16 << 20`, `16 * 1024`, `512 + 8`, `2^40`, `64 KiB`; `nil` for all else.
+  /// `4096`, `4_096`, `4,096`, `0x10`, `16 << 20`, `16 * 1024`, `512 + 8`, `2^40`, `64 KiB`; `nil` for all
+  /// else.
   static func value(of text: String) -> Int? {
     let plain = text.replacing("KiB", with: "* 1024").replacing("MiB", with: "* 1048576")
       .replacing("GiB", with: "* 1073741824").replacing("bytes", with: "").replacing("_", with: "")

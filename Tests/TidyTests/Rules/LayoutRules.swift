@@ -22,7 +22,8 @@ enum LayoutRules {
     ),
   ]
 
-  /// The engine: the rooms of the library that know no keys, no fields and no Foundation. Nothing else may be called for each record.
+  /// The engine: the rooms of the library that know no keys, no fields and no Foundation. Nothing else may be
+  /// called for each record.
   static let engineRooms = [
     "Segments", "Cache", "Index", "Catalog", "Compaction", "Log", "Open", "Journal", "Salvage",
     "Verify", "Backup",
@@ -73,7 +74,8 @@ enum LayoutRules {
     }.map { Finding(path: file.path, line: $0 + 1, message: "what is public throws no typed error") }
   }
 
-  /// Whether the declaration that a text begins with throws typed, itself or its getter; a closure that it takes may.
+  /// Whether the declaration that a text begins with throws typed, itself or its getter; a closure that it
+  /// takes may.
   private static func declaresThrownType(_ text: String) -> Bool {
     var depth = 0
     var seen = ""

@@ -66,7 +66,8 @@ enum PageRules {
     return parts.joined(separator: "/")
   }
 
-  /// Every block of Swift of a page stands in a test, line for line, and so is compiled and run; but for those that may do without.
+  /// Every block of Swift of a page stands in a test, line for line, and so is compiled and run; but for
+  /// those that may do without.
   static func examplesAreTested(_ page: File, tests: [File], but uncompiled: [Uncompiled] = []) -> [Finding] {
     let known = tests.map { "\n" + meat($0.lines).joined(separator: "\n") + "\n" }
     let mayDoWithout = uncompiled.filter { $0.page == page.path }
@@ -111,7 +112,8 @@ enum PageRules {
     lines.map { $0.split(separator: " ").joined(separator: " ") }.filter { !$0.isEmpty }
   }
 
-  /// Every page of decisions and each of its decisions, `## 0046 Title`, is in the index, and no number is used twice.
+  /// Every page of decisions and each of its decisions, `## 0046 Title`, is in the index, and no number is
+  /// used twice.
   static func decisionsAreListed(index: File, pages: [File]) -> [Finding] {
     var numbers: Set<Substring> = []
     var findings: [Finding] = []

@@ -1,4 +1,5 @@
-// The modules' rooms, their folders, against the map in ARCHITECTURE.md: a room uses only rooms above it in its module's table.
+// The modules' rooms, their folders, against the map in ARCHITECTURE.md: a room uses only rooms above it in
+// its module's table.
 
 /// A module's rooms as the map lists them, lowest first.
 struct ModuleMap: Equatable {
@@ -12,7 +13,8 @@ enum RoomRules {
   /// The name of what lies in a module's own folder, and not in a room.
   static let root = "(root)"
 
-  /// The modules under the heading `## Modules and rooms`: a heading `### Name` each, and a table whose first column names rooms.
+  /// The modules under the heading `## Modules and rooms`: a heading `### Name` each, and a table whose first
+  /// column names rooms.
   static func modules(of map: File) -> [ModuleMap] {
     var isMap = false
     var modules: [ModuleMap] = []
@@ -57,8 +59,9 @@ enum RoomRules {
     return findings
   }
 
-  /// A file uses no type and no member of a room that comes later in its module's table. A name that is declared in more than one room, or in
-  /// a module below, can't be told, and is passed over; so is a member's name of one word, which anything may have.
+  /// A file uses no type and no member of a room that comes later in its module's table. A name that is
+  /// declared in more than one room, or in a module below, can't be told, and is passed over; so is a
+  /// member's name of one word, which anything may have.
   static func roomsUseWhatIsBelow(map: File, sources: [File]) -> [Finding] {
     var findings: [Finding] = []
     for module in modules(of: map) where module.rooms.count > 1 {

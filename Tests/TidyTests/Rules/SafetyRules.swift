@@ -19,7 +19,8 @@ enum SafetyRules {
     }
   }
 
-  /// Every paragraph of code, the lines between two empty ones, that holds unsafe code holds a `// SAFETY:` comment.
+  /// Every paragraph of code, the lines between two empty ones, that holds unsafe code holds a `// SAFETY:`
+  /// comment.
   static func unsafeSaysWhy(_ file: File) -> [Finding] {
     let lines = file.lines
     let paragraphs = lines.indices.split { lines[$0].allSatisfy(\.isWhitespace) }

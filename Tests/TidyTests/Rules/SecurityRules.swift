@@ -1,8 +1,8 @@
 // SECURITY.md against the tests: what it promises names the test that shows it.
 
 enum SecurityRules {
-  /// Each chapter about an attacker says what it is shown by; each row of a table that says so names a test, or is shown by the same as the row
-  /// before; and each test that is named exists.
+  /// Each chapter about an attacker says what it is shown by; each row of a table that says so names a test,
+  /// or is shown by the same as the row before; and each test that is named exists.
   static func promisesAreShown(_ page: File, tests: [File]) -> [Finding] {
     let known = Set(tests.flatMap { names(of: $0) })
     var findings: [Finding] = []

@@ -10,7 +10,8 @@ enum Repository {
     File(path: path, text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
   }
 
-  /// All files below `folders` whose names end in `suffix`, in order of their paths; build folders are left out.
+  /// All files below `folders` whose names end in `suffix`, in order of their paths; build folders are left
+  /// out.
   static func files(in folders: [String], suffix: String) throws -> [File] {
     let paths = try folders.flatMap { folder in
       try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)

@@ -1,4 +1,5 @@
-// `notelog-bench counts`: what hot paths take of the system, counted. Counts are the same on every machine, so they are gated.
+// `notelog-bench counts`: what hot paths take of the system, counted. Counts are the same on every machine,
+// so they are gated.
 import CAllocationCount
 import CPeers
 import Foundation

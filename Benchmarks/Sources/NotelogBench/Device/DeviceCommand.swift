@@ -66,7 +66,8 @@ struct DeviceCommand {
     return Double(nowNanoseconds() - start) / 1e9
   }
 
-  /// Commits of one writer and the bare loop in turn, some hundred each: the device is not the same a second later.
+  /// Commits of one writer and the bare loop in turn, some hundred each: the device is not the same a second
+  /// later.
   private func measureCommits(_ scratch: URL, _ report: (Figure) -> Void) throws {
     // As many bytes as a commit of ours takes: header, body, commit mark.
     let byteCount = (40 + Self.bodyByteCount + 7) & ~7 + 56

@@ -2,8 +2,9 @@
 import CPeers
 import Foundation
 
-/// One note a commit, and a sync: what the device does in one moment it doesn't in the next, so that engines measured one after
-/// the other are measured on different devices. They are all open at once, and go on by some hundred commits in turn.
+/// One note a commit, and a sync: what the device does in one moment it doesn't in the next, so that engines
+/// measured one after the other are measured on different devices. They are all open at once, and go on by
+/// some hundred commits in turn.
 struct DurableInserts {
   private static let turnCount = 10
   /// How many notes one writer inserts; several together insert four times as many.

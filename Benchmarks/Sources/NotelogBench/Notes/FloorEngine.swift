@@ -20,7 +20,8 @@ final class FloorEngine: NoteEngine {
 
   func close() throws { sessions = [] }
 
-  /// The first thread's session, the second's, and so on, and from the first again: each has the file it wrote.
+  /// The first thread's session, the second's, and so on, and from the first again: each has the file it
+  /// wrote.
   func session() throws -> any NoteSession {
     defer { handedOutCount += 1 }
     return sessions[handedOutCount % sessions.count]
@@ -33,7 +34,8 @@ final class FloorEngine: NoteEngine {
 
 /// A thread's session, with its file.
 @safe final class FloorSession: NoteSession {
-  // SAFETY (of all calls below): opened in init, used by one thread at a time, closed in deinit; the dataset outlives it.
+  // SAFETY (of all calls below): opened in init, used by one thread at a time, closed in deinit; the dataset
+  // outlives it.
   private let log: OpaquePointer
   private let dataset: Dataset
 

@@ -35,7 +35,8 @@ struct EngineOptions {
 
 /// Where the nanoseconds of operations go, one after another.
 @safe struct LatencySink: @unchecked Sendable {
-  // SAFETY: whoever makes a sink sees to it that it has room for all operations, and that no place is written twice.
+  // SAFETY: whoever makes a sink sees to it that it has room for all operations, and that no place is written
+  // twice.
   let base: UnsafeMutablePointer<UInt64>
 
   init(_ base: UnsafeMutablePointer<UInt64>) { unsafe self.base = base }

@@ -12,8 +12,8 @@ struct NoteWorkloads {
   let threads: Int
   /// Whether bodies are compressed, where the engine can.
   var isCompressed = false
-  /// For how long at least what changes nothing is repeated: once takes a tenth of a second, in which anything can come between.
-  /// For so long the disk is left alone, too, before something is written.
+  /// For how long at least what changes nothing is repeated: once takes a tenth of a second, in which
+  /// anything can come between. For so long the disk is left alone, too, before something is written.
   var shortestSeconds = 0.0
   /// Names of the workloads to run; all where it is empty.
   var chosen: Set<String> = []
@@ -71,8 +71,8 @@ struct NoteWorkloads {
     count * thread / threads..<count * (thread + 1) / threads
   }
 
-  /// Runs `body` on a session for each thread, again and again where it may, and counts how many operations that makes in a
-  /// second.
+  /// Runs `body` on a session for each thread, again and again where it may, and counts how many operations
+  /// that makes in a second.
   private func rate(
     _ engine: any NoteEngine, _ workload: String, _ unit: String, threads: Int, count: Int,
     staysPut: Bool = true, atLeast shortest: Double = 0,
@@ -219,7 +219,8 @@ struct NoteWorkloads {
   // SAFETY: the string is passed as C takes it, for the call's time.
   private static func byteCount(of path: String) -> Int { unsafe folderByteCount(path) }
 
-  /// The bytes of a store's files over those of its notes; our index, which is disposable, is counted elsewhere.
+  /// The bytes of a store's files over those of its notes; our index, which is disposable, is counted
+  /// elsewhere.
   private func spaceRatio(_ path: String) -> Double {
     let index = (try? FileManager.default.attributesOfItem(atPath: path + "/index")[.size] as? Int) ?? nil
     return Double(Self.byteCount(of: path) - (index ?? 0)) / Double(dataset.logicalByteCount)

@@ -59,7 +59,8 @@ import CPeers
 /// A thread's session.
 @safe final class PeerSession: NoteSession {
   private let name: String
-  // SAFETY (of all calls below): the session is used by one thread and ended in deinit; the dataset outlives it.
+  // SAFETY (of all calls below): the session is used by one thread and ended in deinit; the dataset outlives
+  // it.
   private let session: OpaquePointer
   private let dataset: Dataset
 

@@ -35,7 +35,8 @@ struct Table {
     }.joined(separator: "\n")
   }
 
-  /// Ours over the best peer's: the median of what it was round by round, as a slow moment of the machine slows a whole round.
+  /// Ours over the best peer's: the median of what it was round by round, as a slow moment of the machine
+  /// slows a whole round.
   private func ratio(_ workload: String) -> Double? {
     guard let ours = figures[workload]?["notelog"] else { return nil }
     let peers = engines.filter(PeerEngine.names.contains).compactMap { median(workload, $0) }

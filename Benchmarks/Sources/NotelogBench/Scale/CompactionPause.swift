@@ -4,7 +4,8 @@ import Foundation
 import Notelog
 import Synchronization
 
-/// A store of which a half is dead is compacted on one thread, while another goes on putting, one note a commit.
+/// A store of which a half is dead is compacted on one thread, while another goes on putting, one note a
+/// commit.
 struct CompactionPause {
   private static let batch = 1000
   /// As long as bodies are on average.

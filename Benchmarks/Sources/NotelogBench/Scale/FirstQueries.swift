@@ -3,7 +3,8 @@ import CPeers
 import Foundation
 import Notelog
 
-/// A store whose notes have an indexed time: the newest of them, of an index that is made and of one that is stored.
+/// A store whose notes have an indexed time: the newest of them, of an index that is made and of one that is
+/// stored.
 struct FirstQueries {
   private static let batch = 1000
   private static let limit = 50
@@ -33,8 +34,8 @@ struct FirstQueries {
     Figure(engine: "notelog", workload: "\(count) notes: " + workload, value: value, unit: "ms")
   }
 
-  /// Opens the store and asks for the newest notes: how long the query took, with the closing that stores the index or
-  /// without.
+  /// Opens the store and asks for the newest notes: how long the query took, with the closing that stores the
+  /// index or without.
   private func measure(_ path: String, closes: Bool) throws -> Double {
     var options = Store.Options()
     // Who only reads stores nothing.

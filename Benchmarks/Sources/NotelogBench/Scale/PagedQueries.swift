@@ -16,7 +16,8 @@ private struct FiledNote: Record {
   }
 }
 
-/// A store whose notes are sorted by folder, the newest of each first: pages of fifty, each behind the cursor of the one before it.
+/// A store whose notes are sorted by folder, the newest of each first: pages of fifty, each behind the cursor
+/// of the one before it.
 struct PagedQueries {
   private static let batch = 1000
   private static let limit = 50

@@ -1,4 +1,5 @@
-// How long a put waits while a key is rotated, and while the same store is compacted: `notelog-bench scale --part rotation`.
+// How long a put waits while a key is rotated, and while the same store is compacted: `notelog-bench scale
+// --part rotation`.
 import CPeers
 import Foundation
 import Notelog
@@ -25,7 +26,8 @@ struct RotationPause {
     }
     try notes.commit()
     let resealed = Tally()
-    // What the same writers wait for on this machine when the fifth thread leaves the store alone: it sleeps, or has a processor.
+    // What the same writers wait for on this machine when the fifth thread leaves the store alone: it sleeps,
+    // or has a processor.
     report(try measure(store, "pause-alone", resealed) { usleep(UInt32(Self.controlSeconds * 1_000_000)) })
     report(try measure(store, "pause-busy", resealed) { Self.compute() })
     // The same records written once more, so that writers do their share of compaction and checkpoints.

@@ -3,7 +3,8 @@ import CPeers
 import Foundation
 import Notelog
 
-/// One store that grows from step to step and is measured after each; and what a compaction makes others wait.
+/// One store that grows from step to step and is measured after each; and what a compaction makes others
+/// wait.
 struct ScaleCommand {
   static let usage = """
     notelog-bench scale [--steps 10000,100000,1000000,10000000] [--part growth,openings,queries,pages,pause,rotation]
@@ -82,7 +83,8 @@ struct ScaleCommand {
     }
   }
 
-  /// Between which numbers of records the index is measured: each of its shards grows once on the way, or more often.
+  /// Between which numbers of records the index is measured: each of its shards grows once on the way, or
+  /// more often.
   private static let indexCounts = 5_000_000...10_000_000
 
   /// The most memory that a record takes: of a store that has no fields to index.

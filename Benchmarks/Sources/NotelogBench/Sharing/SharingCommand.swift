@@ -48,7 +48,8 @@ struct SharingCommand {
 
   // MARK: Hand-over
 
-  /// Two that lease the store write in turns: the one that has the lock would keep it, but for the other that asks.
+  /// Two that lease the store write in turns: the one that has the lock would keep it, but for the other that
+  /// asks.
   private func measureHandOver(_ path: String) throws {
     try Store.create(at: path, unlocking: Self.credential).close()
     var options = Store.Options()

@@ -4,9 +4,11 @@ import Foundation
 import Synchronization
 
 enum Threads {
-  /// Runs `body` on that many threads that start together, and waits for all of them. One runs on the caller's.
+  /// Runs `body` on that many threads that start together, and waits for all of them. One runs on the
+  /// caller's.
   ///
-  /// Where the machine has a processor for each, each stays on its own, and threads that it starts stay there too.
+  /// Where the machine has a processor for each, each stays on its own, and threads that it starts stay there
+  /// too.
   ///
   /// - Returns: The seconds from the start to the last end.
   static func run(
@@ -41,7 +43,8 @@ enum Threads {
     return elapsed
   }
 
-  /// What threads do, and what came of it. A thread outlives its work by a moment: what the work refers to must not.
+  /// What threads do, and what came of it. A thread outlives its work by a moment: what the work refers to
+  /// must not.
   private final class Work: Sendable {
     private let body: Mutex<(@Sendable (Int) throws -> Void)?>
     private let failure = Mutex<(any Error)?>(nil)

@@ -48,7 +48,8 @@ final class Bench {
   }
 }
 
-/// Starts one of the programs, or of the system's by its path, with its streams on a terminal or from and to files.
+/// Starts one of the programs, or of the system's by its path, with its streams on a terminal or from and to
+/// files.
 func start(
   _ program: String, _ arguments: [String], in folder: URL, device: String = "device",
   terminal: String? = nil,

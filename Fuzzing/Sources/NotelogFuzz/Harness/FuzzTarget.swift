@@ -6,8 +6,8 @@ import Synchronization
 
 /// A reader of untrusted bytes.
 ///
-/// It may throw whatever it likes, and must not trap, nor take memory or time without bounds. What a target checks besides, it checks
-/// by ``expect(_:_:)``.
+/// It may throw whatever it likes, and must not trap, nor take memory or time without bounds. What a target
+/// checks besides, it checks by ``expect(_:_:)``.
 protocol FuzzTarget: SendableMetatype {
   /// Inputs to start from, made by the code itself.
   static func seeds() throws -> [[UInt8]]

@@ -1,4 +1,5 @@
-// Segments described frame by frame: checksums, lengths and marks fit unless a frame says otherwise. FORMAT.md 4 to 6.
+// Segments described frame by frame: checksums, lengths and marks fit unless a frame says otherwise.
+// FORMAT.md 4 to 6.
 
 @testable import NotelogBase
 @testable import NotelogStorage
@@ -12,7 +13,8 @@ struct SegmentProgram {
     /// What about it is to be wrong, or left as the payload has it.
     struct Tweaks: OptionSet {
       let rawValue: UInt8
-      /// The payload of a mark, live set or footer is as given; otherwise what it says of its place and of other segments is made to fit.
+      /// The payload of a mark, live set or footer is as given; otherwise what it says of its place and of
+      /// other segments is made to fit.
       static let isRaw = Tweaks(rawValue: 1)
       static let hasBadHeader = Tweaks(rawValue: 2)
       static let hasBadPayload = Tweaks(rawValue: 4)

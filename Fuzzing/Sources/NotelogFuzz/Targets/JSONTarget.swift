@@ -22,7 +22,8 @@ enum JSONTarget: FuzzTarget {
     try check(try JSONReader.read(input))
   }
 
-  /// Every value of it as each type that takes it: what was read is written as something that reads back the same.
+  /// Every value of it as each type that takes it: what was read is written as something that reads back the
+  /// same.
   private static func check(_ json: JSONValue) throws {
     for type in FieldType.allCases {
       guard let value = DynamicValue(json: json, as: type) else { continue }

@@ -1,11 +1,13 @@
-// Folders of segments: recovery, verification, salvage and everything that reads or goes on behind them. FORMAT.md 4 to 6, 12, 24.
+// Folders of segments: recovery, verification, salvage and everything that reads or goes on behind them.
+// FORMAT.md 4 to 6, 12, 24.
 
 @testable import NotelogBase
 @testable import NotelogStorage
 @testable import Notelog
 @testable import NotelogFormat
 
-/// Opens, verifies and salvages a store of segments that fit their checksums, and each other, as far as the input wants.
+/// Opens, verifies and salvages a store of segments that fit their checksums, and each other, as far as the
+/// input wants.
 enum JournalTarget: FuzzTarget {
   private static let segmentCountMax = 8
 
@@ -18,7 +20,8 @@ enum JournalTarget: FuzzTarget {
       for program in programs.prefix(count) { program.append(to: &seed) }
       seeds.append(seed)
     }
-    // The same with next to nothing in the records: what is changed then is more often what says how they hang together.
+    // The same with next to nothing in the records: what is changed then is more often what says how they
+    // hang together.
     var trimmed: [UInt8] = []
     for program in programs { program.trimmed.append(to: &trimmed) }
     seeds.append(trimmed)
@@ -30,7 +33,8 @@ enum JournalTarget: FuzzTarget {
     return seeds
   }
 
-  /// The segments among a store's files, taken apart; what compaction made comes first, as the log says what became of it.
+  /// The segments among a store's files, taken apart; what compaction made comes first, as the log says what
+  /// became of it.
   private static func takeApart(_ files: [String: [UInt8]]) throws -> [SegmentProgram] {
     let segments = files.filter { FileName.segmentNumber($0.key) != nil }
     return try segments.map { try SegmentProgram(takingApart: $0.value) }.sorted {

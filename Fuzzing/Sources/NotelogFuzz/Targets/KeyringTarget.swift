@@ -5,7 +5,8 @@
 @testable import NotelogFormat
 @testable import NotelogCrypto
 
-/// Reads a keyring whose digest, and whose MAC if it opens, are made to fit; opens it with a key, the right one or a wrong one.
+/// Reads a keyring whose digest, and whose MAC if it opens, are made to fit; opens it with a key, the right
+/// one or a wrong one.
 ///
 /// Passwords are left alone: scrypt would eat up all of the time, and its limits are checked while reading.
 enum KeyringTarget: FuzzTarget {

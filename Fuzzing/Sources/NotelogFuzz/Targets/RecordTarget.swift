@@ -7,7 +7,8 @@
 import Foundation
 @testable import NotelogCrypto
 
-/// Reads a schema, a record by it, and every field of the record: sealed ones are sealed by the harness first.
+/// Reads a schema, a record by it, and every field of the record: sealed ones are sealed by the harness
+/// first.
 enum RecordTarget: FuzzTarget {
   private static let store: Store = {
     do {
