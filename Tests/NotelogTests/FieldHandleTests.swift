@@ -319,4 +319,28 @@ private struct After: Record {
     }
     #expect(store.metrics.fieldsOpened == 1_200)
   }
+
+  /// The bug: who read by a `Field` got the error, and the store's damage lacked it.
+  @Test func `damage that a field meets is the store's damage, and names the record`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let notes = (0..<5).map { _ in Note(title: (0..<100).map { _ in UUID().uuidString }.joined()) }
+    try store.putAll(notes)
+    try store.close()
+    try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
+    store = try folder.open()
+    let title = try store.field(\Note.title)
+    var buffer = ValueBuffer()
+    var damaged: [RecordID] = []
+    for note in notes {
+      do {
+        _ = try store.read(title, of: note.id, into: &buffer)
+      } catch let error as NotelogError {
+        #expect(error.code == .damaged && error.record == note.id)
+        damaged.append(note.id)
+      }
+    }
+    #expect(damaged.count == 1)
+    #expect(store.damage.findings.compactMap(\.record) == damaged)
+  }
 }

@@ -49,7 +49,7 @@ final class RecordFinder: Sendable {
   }
 
   /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
-  private func noted(_ error: NotelogError, _ id: ID16) -> NotelogError {
+  func noted(_ error: NotelogError, _ id: ID16) -> NotelogError {
     guard error.code == .damaged else { return error }
     var error = error.of(RecordID(id))
     error.message += ": \(RecordID(id))"
@@ -66,7 +66,7 @@ final class RecordFinder: Sendable {
   func readUnchecked(
     _ id: ID16, into buffer: inout ReadBuffer
   ) throws(NotelogError) -> StoredRecord? {
-    try read(id, .field, into: &buffer)
+    do { return try read(id, .field, into: &buffer) } catch { throw noted(error, id) }
   }
 
   private func read(

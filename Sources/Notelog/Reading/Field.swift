@@ -140,7 +140,7 @@ final class FieldHandle: Sendable {
   ) throws(NotelogError) {
     if !record.isChecked {
       if loadSealed(id, &record, into: &opening) { return }
-      try record.check()
+      do { try record.check() } catch { throw records.noted(error, id.bytes) }
     }
     try load(id, RecordBody(checking: record.body), into: &opening)
   }
