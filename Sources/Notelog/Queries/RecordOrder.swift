@@ -96,12 +96,28 @@ struct RecordOrder: Sendable {
 
     /// The sort key in a cursor's.
     func sortKey(of key: QueryCursor.Key) -> [UInt8] {
-      initial == nil ? Array(key.value.dropFirst()) : key.value
+      isByName ? Array(key.value.dropFirst()) : key.value
+    }
+
+    /// Whether it is a field by its name: whoever knows no type has no initial value.
+    fileprivate var isByName: Bool { initial == nil }
+
+    /// Whether a key of a cursor is one that ``append(_:to:)`` makes: it may have come from anywhere.
+    fileprivate func isKey(_ key: QueryCursor.Key) -> Bool {
+      guard key.isOptional == field.isOptional else { return false }
+      if let comparison { return (try? comparison.check(key.value.rawSpan)) != nil }
+      if isByName {
+        guard let marker = key.value.first, marker <= 1 else { return false }
+        if marker == 0 { return key.value.count == 1 }
+      }
+      // A sort key has the length, the first byte and the text of its value.
+      let value = sortKey(of: key)
+      return (try? SortKey.check(value.rawSpan, field.type, isOptional: field.isOptional)) != nil
     }
 
     /// Appends what a value is sorted by.
     fileprivate func append(_ value: RawSpan, to key: inout [UInt8]) throws {
-      if initial == nil { key.append(1) }
+      if isByName { key.append(1) }
       guard let comparison else {
         return try SortKey.append(value, field.type, isOptional: field.isOptional, to: &key)
       }
@@ -179,7 +195,7 @@ struct RecordOrder: Sendable {
       start = range.upperBound
       return QueryCursor.Key(
         field: part.field.number, isDescending: part.direction == .descending, isSealed: part.field.isSealed,
-        value: Array(key[range]))
+        isOptional: part.field.isOptional, isByName: part.isByName, value: Array(key[range]))
     }
     return QueryCursor(collection: collection, keys: keys, id: id)
   }
@@ -197,13 +213,14 @@ struct RecordOrder: Sendable {
       cursor.collection == collection && cursor.keys.count == parts.count
       && zip(cursor.keys, parts).allSatisfy { key, part in
         key.field == part.field.number && key.isDescending == (part.direction == .descending)
+          && key.isByName == part.isByName
       }
     guard isSame else {
       throw NotelogError(.invalidArgument, "the cursor is of a query that was sorted otherwise")
     }
     var bytes: [UInt8] = []
     for (key, part) in zip(cursor.keys, parts) {
-      do { try part.comparison?.check(key.value.rawSpan) } catch {
+      guard part.isKey(key) else {
         throw NotelogError(.invalidArgument, "the cursor's values are none of the fields'")
       }
       bytes.append(littleEndian: UInt32(key.value.count))
@@ -307,6 +324,9 @@ public struct QueryCursor: Sendable, Hashable {
     let field: UInt16
     let isDescending: Bool
     let isSealed: Bool
+    let isOptional: Bool
+    /// Whether the query knows fields by their names only.
+    let isByName: Bool
     /// What the record is sorted by in the field.
     let value: [UInt8]
   }

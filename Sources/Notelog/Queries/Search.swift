@@ -144,7 +144,7 @@ struct Search: Sendable {
     }
     let way = try way(keeping: isKeeping)
     switch way {
-    case .inOrder(let run): try walk(run, hand)
+    case .inOrder(let run): try walk(run, keeping: isKeeping, hand)
     case .listed:
       try forEach(on: way, .whole) { record, _ in try hand(OwnedRecord(record, in: plan.number)) }
     case .scan, .candidates:
@@ -156,22 +156,33 @@ struct Search: Sendable {
       }
       var rows = parts[0]
       for other in parts.dropFirst() { rows.merge(other) }
-      var buffer = ReadBuffer()
-      for row in rows.sorted() {
-        var record = row.record
-        if record == nil {
-          try sparing(row.id) {
-            let found = try moment.read(row.id.bytes, into: &buffer)
-            record = try OwnedRecord(found, in: plan.number, buffer)
-          }
-        }
-        guard try record.map(hand) ?? true else { return }
-      }
+      _ = try forEach(in: &rows, hand)
     }
   }
 
+  /// Calls `body` with the records of rows in order, until it returns false. What was not kept is read again.
+  ///
+  /// - Returns: Whether to go on.
+  private func forEach(in rows: inout SortedRows, _ body: (OwnedRecord) throws -> Bool) throws -> Bool {
+    var buffer = ReadBuffer()
+    for row in rows.sorted() {
+      var record = row.record
+      if record == nil {
+        try sparing(row.id) {
+          let found = try moment.read(row.id.bytes, into: &buffer)
+          record = try OwnedRecord(found, in: plan.number, buffer)
+        }
+      }
+      guard try record.map(body) ?? true else { return false }
+    }
+    return true
+  }
+
   /// Goes through an index that has the order, and reads no more records than it must.
-  private func walk(_ run: IndexRun, _ body: (OwnedRecord) throws -> Bool) throws {
+  private func walk(
+    _ run: IndexRun, keeping isKeeping: Bool, _ body: (OwnedRecord) throws -> Bool
+  ) throws {
+    let number = isKeeping || question.limit != nil ? plan.number : nil
     var candidates = try CandidateReader(self, run)
     var left = question.wantedCount ?? .max
     func hand(_ record: OwnedRecord?) throws -> Bool {
@@ -191,17 +202,17 @@ struct Search: Sendable {
       var rows = SortedRows(order, limit: left)
       for entry in group {
         _ = try candidates.read(entry.id, from: entry) { record, scanner in
-          try sparing(entry.id) { try rows.insert(record, scanner, keptFor: plan.number) }
+          try sparing(entry.id) { try rows.insert(record, scanner, keptFor: number) }
         }
       }
-      return try rows.sorted().allSatisfy { try hand($0.record) }
+      return try forEach(in: &rows, hand)
     }
     candidates.finish()
   }
 
   /// The ids of all records found, in no order.
   func ids() throws -> [RecordID] {
-    try gather(into: [], on: way()) { (ids: inout [RecordID], record, _) in
+    try gather(into: [], on: way(isOrdered: false)) { (ids: inout [RecordID], record, _) in
       ids.append(record.id)
       return true
     }.flatMap(\.self)

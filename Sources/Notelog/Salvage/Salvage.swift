@@ -131,7 +131,8 @@ struct Salvage {
     report.files.append(file.name)
     raiseSequence(to: max(scan.highestSequence + 1, file.header?.firstSequence ?? 0))
     if let byteCount = pile.expectedByteCount(of: file) {
-      lost.add(file.byteCount..<byteCount, in: file.number)
+      // What has room for a mark only may be the beginning of a frame: where it was cut, nobody knows.
+      lost.add((scan.rest ?? file.byteCount)..<byteCount, in: file.number)
       report.add(.lostFrames, in: file, file.byteCount..<byteCount)
     }
     for range in scan.lost { lost.add(range, in: file.number) }
@@ -265,6 +266,8 @@ struct SalvageScan: ~Copyable {
   private(set) var highestSequence: UInt64 = 0
   /// Where frames were that can't be read.
   private(set) var lost: [Range<Int>] = []
+  /// Where the last bytes begin that are no frame; nothing where there are none.
+  private(set) var rest: Int?
 
   init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, _ range: Range<Int>) {
     self.file = file
@@ -280,6 +283,7 @@ struct SalvageScan: ~Copyable {
   ) throws(StorageError) {
     while true {
       let header = try walk.advance()
+      if header == nil { rest = walk.lost?.range.lowerBound }
       if let gap = walk.lost, gap.mayHoldContent(in: file.header?.kind ?? .compacted) {
         let isUnused = header == nil ? try isUnused(gap.range) : false
         if !isUnused { lose(gap.range, &report) }

@@ -318,6 +318,19 @@ import Testing
     }
   }
 
+  /// The bug: the beginning of a frame, as long as a mark, was taken for a mark. The record was saved in an
+  /// older version, which nobody was told.
+  @Test func `wherever a segment is cut, what is saved is right and the rest is reported`() throws {
+    let (whole, model) = try Self.pile()
+    let name = try #require(Self.segmentNames(whole).dropLast().last)
+    let byteCount = try #require(whole.contents(name)).count
+    for end in stride(from: Layout.firstFrameOffset, to: byteCount, by: 8) {
+      let disk = whole.copy()
+      try Self.change(disk, name) { $0.removeSubrange(end...) }
+      try Self.expectRightSalvage(of: disk, model, isNewest: false, "cut at \(end)")
+    }
+  }
+
   /// A record that is not lost is saved as it was; one that is lost is reported, or the place where it was.
   private static func expectRightSalvage(
     of disk: SimulatedDisk, _ model: [Int: [UInt8]], isNewest: Bool, _ damage: String

@@ -256,7 +256,8 @@ private struct Mail: Record {
   @Test func `a cursor of another order is refused, and so is one without an order, or that is none`() throws
   {
     let folder = try TemporaryFolder()
-    let letters = try store(in: folder).query(Mail.self)
+    let store = try store(in: folder)
+    let letters = store.query(Mail.self)
     let query = letters.sorted(by: \.folder).sorted(by: \.day)
     let entry = try #require(try query.first())
     let cursor = try query.cursor(at: entry)
@@ -270,6 +271,18 @@ private struct Mail: Record {
       #expect(throws: NotelogError(.invalidArgument, "")) { try other.after(cursor).count() }
     }
     #expect(throws: NotelogError(.invalidArgument, "")) { try letters.cursor(at: entry) }
+    // By field names, keys are others: taken for these, they would give pages that were seen, or none.
+    let byName = try #require(store.collections.first).query().sorted(by: "folder").sorted(by: "day")
+    let named = try byName.cursor(at: try #require(byName.first()))
+    #expect(throws: NotelogError(.invalidArgument, "")) { try byName.after(cursor).entries() }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try query.after(named).entries() }
+    let longer = cursor.keys.map { key in
+      QueryCursor.Key(
+        field: key.field, isDescending: key.isDescending, isSealed: key.isSealed, isOptional: key.isOptional,
+        isByName: key.isByName, value: key.value + [0])
+    }
+    let forged = QueryCursor(collection: cursor.collection, keys: longer, id: cursor.id)
+    #expect(throws: NotelogError(.invalidArgument, "")) { try query.after(forged).entries() }
     // Whatever an app was handed, it is no trap.
     let text = try JSONEncoder().encode(cursor)
     for length in 0..<text.count {
