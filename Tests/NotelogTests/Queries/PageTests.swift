@@ -273,7 +273,7 @@ private struct Mail: Record {
     #expect(throws: NotelogError(.invalidArgument, "")) { try letters.cursor(at: entry) }
     // By field names, keys are others: taken for these, they would give pages that were seen, or none.
     let byName = try #require(store.collections.first).query().sorted(by: "folder").sorted(by: "day")
-    let named = try byName.cursor(at: try #require(byName.first()))
+    let named = try byName.cursor(at: try #require(try byName.first()))
     #expect(throws: NotelogError(.invalidArgument, "")) { try byName.after(cursor).entries() }
     #expect(throws: NotelogError(.invalidArgument, "")) { try query.after(named).entries() }
     let longer = cursor.keys.map { key in
