@@ -62,7 +62,7 @@ extension Query where R == DynamicEntry {
   /// Calls `body` with the records found, until it returns false.
   ///
   /// - Parameter body: Returns whether to go on.
-  /// - Throws: What ``entries()`` throws, and what `body` throws.
+  /// - Throws: What ``entries()->[DynamicEntry]`` throws, and what `body` throws.
   /// - Complexity: In memory is one record at a time and, where they have to be sorted, what they are sorted
   ///   by; with a limit, so many records.
   public func forEach(_ body: (DynamicEntry) throws -> Bool) throws {

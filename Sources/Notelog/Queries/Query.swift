@@ -195,7 +195,7 @@ extension Query where R: Record {
     self.where(.field(path, isNot: value))
   }
 
-  /// Only records whose field has one of these values: ``QueryCondition/field(_:in:)``.
+  /// Only records whose field has one of these values: ``QueryCondition/field(_:in:)-(_,[Value])``.
   public func `where`<Value: Hashable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in values: [Value]
   ) -> Query {
