@@ -252,6 +252,6 @@ final class NotelogSession<R: StoredNote>: NoteSession {
 
   func searchBodies(part: Int, of parts: Int) throws -> Int {
     guard part == 0 else { return 0 }
-    return try store.query(R.self).contains(R.bodyPath, dataset.needle).parallel(parts).count()
+    return try store.query(R.self).where(R.bodyPath, contains: dataset.needle).parallel(parts).count()
   }
 }
