@@ -409,7 +409,8 @@ inline forget_frames(s, from) {
          g_u = g_u || (g_j >= from && file[k_file[s]].slot[g_j] == k_newest[g_r])
        }
        if
-       :: g_u -> note_old(g_r, (f_gap -> f_gap : k_next)); k_newest[g_r] = 0; k_where[g_r] = 0
+       :: g_u && f_gap -> note_old(g_r, f_gap); k_newest[g_r] = 0; k_where[g_r] = 0
+       :: g_u && !f_gap -> note_old(g_r, k_next); k_newest[g_r] = 0; k_where[g_r] = 0
        :: else
        fi
     :: else

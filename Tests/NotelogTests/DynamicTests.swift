@@ -12,6 +12,16 @@ private let noteFields: [FieldDescription] = [
   .plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text),
 ]
 
+private struct Mood: Record {
+  var id = RecordID()
+  var mood: Int?
+  var number = 0
+  static let schema = Schema<Mood>("mood") {
+    Plain("mood", \.mood)
+    Plain("number", \.number)
+  }
+}
+
 @Suite struct DynamicTests {
   @Test func `records are added, read, updated and removed by field name`() throws {
     let folder = try TemporaryFolder()
@@ -133,6 +143,22 @@ private let noteFields: [FieldDescription] = [
     #expect(byID == byID.sorted())
     #expect(try notes.query().limit(9).entries().map(\.id) == Array(byID.prefix(9)))
     #expect(try notes.count == 300)
+  }
+
+  /// The bug: what an app had stored as nil came behind what had been added without the field, whatever the
+  /// next field said.
+  @Test func `a record without an optional field ties with one that has nil there`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll(stride(from: 1, to: 10, by: 2).map { Mood(number: $0) } + [Mood(mood: 7, number: 10)])
+    let moods = try store.collection("mood")
+    try moods.add(stride(from: 0, to: 10, by: 2).map { ["number": .integer(Int64($0))] })
+    for isDescending in [false, true] {
+      let query = moods.query().sorted(by: "mood", isDescending ? .descending : .ascending)
+      let numbers = try query.sorted(by: "number").entries().map { try $0.value("number") }
+      let expected = isDescending ? [10] + Array(0..<10) : Array(0...10)
+      #expect(numbers == expected.map { .integer(Int64($0)) })
+    }
   }
 
   /// The bug: one record that did not check, and no list of its collection could be had.

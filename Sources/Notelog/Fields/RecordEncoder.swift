@@ -254,8 +254,8 @@ struct RecordEncoder {
         bytes.copy(content.bytes.rawSpan, at: range.lowerBound)
       case .fresh(let source):
         var target = bytes.part(range)
-        if field.value != nil {
-          let sealer = try chunkSealer(field, id, plan, &keys)
+        if let value = field.value {
+          let sealer = try chunkSealer(field, as: value, id, plan, &keys)
           try sealer.writeReference(byteCount: source.count, &nonces, into: &target)
           continue
         }
@@ -275,7 +275,7 @@ struct RecordEncoder {
     guard valueCount > 0 else { return }
     for field in fields {
       guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let sealer = try chunkSealer(field, id, plan, &keys)
+      let sealer = try chunkSealer(field, as: value, id, plan, &keys)
       let reference = ValueReference(value, byteCount: source.count)
       for number in 0..<reference.chunkCount {
         let chunk = reference.range(of: number)
@@ -288,10 +288,10 @@ struct RecordEncoder {
   }
 
   private func chunkSealer(
-    _ field: Field, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys
+    _ field: Field, as value: ID16, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys
   ) throws(NotelogError) -> ChunkSealer {
     let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
-    return ChunkSealer(key, field.entry, as: field.value ?? .zero, of: id, field.index, plan)
+    return ChunkSealer(key, field.entry, as: value, of: id, field.index, plan)
   }
 
   private func seal(

@@ -127,6 +127,14 @@ struct RecordOrder: Sendable {
       key.withBytes(in: start..<key.count) { $0.copy(value) }
     }
 
+    /// Appends what a record that lacks the field is sorted by: its initial value; by name, as one that has nil
+    /// or, where there is no nil, before all others.
+    fileprivate func appendMissing(to key: inout [UInt8]) throws {
+      if let initial { return try append(initial.rawSpan, to: &key) }
+      if field.isOptional { key.append(1) }
+      key.append(0)
+    }
+
     /// Which of two comes first, in ascending order.
     fileprivate func compare(_ left: RawSpan, _ right: RawSpan) -> Int {
       guard let comparison else { return left.compare(right) }
@@ -162,9 +170,7 @@ struct RecordOrder: Sendable {
         try part.append(value, to: &key)
         return true
       }
-      if isThere == nil {
-        if let initial = part.initial { try part.append(initial.rawSpan, to: &key) } else { key.append(0) }
-      }
+      if isThere == nil { try part.appendMissing(to: &key) }
       let byteCount = UInt32(key.count - start - Self.lengthByteCount)
       key.withBytes(in: start..<start + Self.lengthByteCount) { $0.store(byteCount, at: 0) }
     }

@@ -331,7 +331,7 @@ public struct Unique<R: Record> {
   /// without that key nobody tells what a value is, nor tries guesses, nor compares stores or fields. Writing
   /// a value needs the field's key, and every other one that it was sealed under before; the key's rotation
   /// makes the digests anew, and once it is shredded they are of no use. Conditions that the field has some
-  /// value (`is`, `isIn`) find records by the digest, and open no others.
+  /// value (`is`, `in`) find records by the digest, and open no others.
   ///
   /// - Parameter path: The field: sealed, under one key, not JSON, its values at most
   ///   ``Limits/digestedBytes`` long.

@@ -14,7 +14,8 @@ extension Command {
 
       Without --sort, records come in order of their field 'time' or, where there is none, of their first plain date, newest first.
 
-      A record that cannot be read is said on stderr, the others are listed, and it exits 3.
+      A record that cannot be read is said on stderr, the others are listed, and it exits 3. With --where or --limit,
+      records that an index rules out are not read.
       """,
     positionals: [
       .store,

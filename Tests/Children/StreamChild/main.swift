@@ -1,5 +1,5 @@
-// Streams a large value into a store and out again, and says how much memory the process took for that at
-// most.
+// Streams a large value into a store and out again, lists as many bytes of records, and says how much memory
+// the process took for that at most.
 //
 // Usage: StreamChild FOLDER MEBIBYTES. Prints `read MEBIBYTES peak KIBIBYTES`.
 
@@ -19,6 +19,17 @@ struct Reel {
   mutating func next() -> UInt64 {
     word = word &* 6_364_136_223_846_793_005 &+ 1
     return word
+  }
+}
+
+/// Records that an index can't tell apart: it has the first sixteen bytes of a text.
+struct Clip: Record {
+  var id = RecordID()
+  var address = ""
+  var frames: [UInt8] = []
+  static let schema = Schema<Clip>("clip") {
+    Plain("address", \.address, indexed: true)
+    Plain("frames", \.frames)
   }
 }
 
@@ -64,6 +75,19 @@ try content.forEachPiece { piece in
   }
   readCount += piece.count
 }
+// As many bytes in records of one mebibyte, listed by the index, without a limit.
+var reel = [UInt8](repeating: 0, count: 1 << 20)
+for number in 0..<mebibyteCount {
+  reel[number & 0xFFFFF] = UInt8(number & 0xFF)
+  try store.put(Clip(address: "https://www.example/\(number)", frames: reel), .flushed)
+}
+var listedCount = 0
+guard let clips = store.collections.first(where: { $0.name == "clip" }) else { throw Mistake() }
+try clips.query().sorted(by: "address").forEach { _ in
+  listedCount += 1
+  return true
+}
+guard listedCount == mebibyteCount else { throw Mistake() }
 // The middle of it, by range.
 guard try content.read(byteCount / 2..<byteCount / 2 + 10).count == 10 else { throw Mistake() }
 try store.close()
