@@ -321,13 +321,18 @@ private struct After: Record {
   }
 
   /// The bug: who read by a `Field` got the error, and the store's damage lacked it.
-  @Test func `damage that a field meets is the store's damage, and names the record`() throws {
+  @Test(arguments: [false, true])
+  func `damage that a field meets is the store's damage, and names the record`(isOfHeader: Bool) throws {
     let folder = try TemporaryFolder()
     var store = try folder.create()
     let notes = (0..<5).map { _ in Note(title: (0..<100).map { _ in UUID().uuidString }.joined()) }
     try store.putAll(notes)
     try store.close()
-    try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
+    let id = Data(notes[2].id.bytes.array)
+    try folder.alter("000000000001.journal") { bytes in
+      guard let header = bytes.range(of: id)?.lowerBound else { return }
+      bytes[isOfHeader ? header : header + 1_000] ^= 4
+    }
     store = try folder.open()
     let title = try store.field(\Note.title)
     var buffer = ValueBuffer()
@@ -340,7 +345,7 @@ private struct After: Record {
         damaged.append(note.id)
       }
     }
-    #expect(damaged.count == 1)
+    #expect(damaged == [notes[2].id])
     #expect(store.damage.findings.compactMap(\.record) == damaged)
   }
 }

@@ -1,7 +1,8 @@
 // Streams a large value into a store and out again, lists as many bytes of records, and says how much memory
 // the process took for that at most.
 //
-// Usage: StreamChild FOLDER MEBIBYTES. Prints `read MEBIBYTES peak KIBIBYTES`.
+// Usage: StreamChild FOLDER MEBIBYTES. Prints `read MEBIBYTES peak KIBIBYTES listed KIBIBYTES`: the peak when
+// the value was streamed, and the one when the records were listed too.
 
 import Foundation
 import Notelog
@@ -34,6 +35,14 @@ struct Clip: Record {
 }
 
 struct Mistake: Error {}
+
+func peakKibibyteCount() throws -> String {
+  let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+  guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+    let peak = line.split(whereSeparator: \.isWhitespace).dropFirst().first
+  else { throw Mistake() }
+  return String(peak)
+}
 
 let folder = CommandLine.arguments[1]
 guard let mebibyteCount = Int(CommandLine.arguments[2]) else { throw Mistake() }
@@ -75,11 +84,14 @@ try content.forEachPiece { piece in
   }
   readCount += piece.count
 }
+// The middle of it, by range.
+guard try content.read(byteCount / 2..<byteCount / 2 + 10).count == 10 else { throw Mistake() }
+let streamed = try peakKibibyteCount()
 // As many bytes in records of one mebibyte, listed by the index, without a limit.
 var reel = [UInt8](repeating: 0, count: 1 << 20)
 for number in 0..<mebibyteCount {
   reel[number & 0xFFFFF] = UInt8(number & 0xFF)
-  try store.put(Clip(address: "https://www.example/\(number)", frames: reel), .flushed)
+  try store.putAll([Clip(address: "https://www.example/\(number)", frames: reel)], .flushed)
 }
 var listedCount = 0
 guard let clips = store.collections.first(where: { $0.name == "clip" }) else { throw Mistake() }
@@ -88,11 +100,5 @@ try clips.query().sorted(by: "address").forEach { _ in
   return true
 }
 guard listedCount == mebibyteCount else { throw Mistake() }
-// The middle of it, by range.
-guard try content.read(byteCount / 2..<byteCount / 2 + 10).count == 10 else { throw Mistake() }
 try store.close()
-let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
-  let peak = line.split(whereSeparator: \.isWhitespace).dropFirst().first
-else { throw Mistake() }
-print("read \(readCount >> 20) peak \(peak)")
+print("read \(readCount >> 20) peak \(streamed) listed \(try peakKibibyteCount())")

@@ -276,6 +276,11 @@ private struct Mail: Record {
     let named = try byName.cursor(at: try #require(try byName.first()))
     #expect(throws: NotelogError(.invalidArgument, "")) { try byName.after(cursor).entries() }
     #expect(throws: NotelogError(.invalidArgument, "")) { try query.after(named).entries() }
+    // Of a text nothing but that tells them apart.
+    let bySender = store.query(Mail.self).sorted(by: \.sender)
+    let senders = try #require(store.collections.first).query().sorted(by: "sender")
+    let sender = try senders.cursor(at: try #require(try senders.first()))
+    #expect(throws: NotelogError(.invalidArgument, "")) { try bySender.after(sender).entries() }
     let longer = cursor.keys.map { key in
       QueryCursor.Key(
         field: key.field, isDescending: key.isDescending, isSealed: key.isSealed, isOptional: key.isOptional,
