@@ -44,19 +44,20 @@ import Testing
     for entry in changed {
       try notes.update(entry.id, ["time": .date(Date(timeIntervalSinceReferenceDate: 50))])
     }
-    func rank(_ value: DynamicValue, isThere: Bool) -> (Int, Double, [UInt8]) {
+    func rank(_ value: DynamicValue) -> (Int, Double, [UInt8]) {
       switch value {
-      case .boolean(let value): (2, value ? 1 : 0, [])
-      case .date(let value): (2, value.timeIntervalSinceReferenceDate, [])
-      case .text(let value): (2, 0, Array(value.utf8))
-      case .uuid(let value): (2, 0, Array(value.uuidString.utf8))
-      default: (isThere ? 1 : 0, 0, [])
+      case .boolean(let value): (1, value ? 1 : 0, [])
+      case .date(let value): (1, value.timeIntervalSinceReferenceDate, [])
+      case .text(let value): (1, 0, Array(value.utf8))
+      case .uuid(let value): (1, 0, Array(value.uuidString.utf8))
+      // Whether nil is stored or the field is not there is the same.
+      default: (0, 0, [])
       }
     }
     let all = try notes.query().entries()
     for field in Self.fields.map(\.name) {
       let ranked = try all.map { entry in
-        (rank(try entry.value(field), isThere: entry.fields.contains { $0.name == field }), entry.id)
+        (rank(try entry.value(field)), entry.id)
       }
       let expected = ranked.sorted { left, right in
         let (one, other) = (left.0, right.0)

@@ -216,6 +216,7 @@ extension Examination {
 
   /// Whether it is clear, before anything is read, that something is lost which nothing names.
   var isUnproven: Bool {
+    guard report.unnamedLosses.isEmpty else { return true }
     guard !lossy.isEmpty else { return false }
     guard let checkpoint = checkpoint.found, trusts(checkpoint) else { return true }
     return !lossy.allSatisfy { isKnown($0, to: checkpoint.head) }

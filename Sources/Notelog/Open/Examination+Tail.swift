@@ -28,8 +28,9 @@ extension Examination {
     // successor's creation, though, so that successor is missing.
     report.wasClosed = true
     if let last = log.last, last.found.header.kind == .log {
+      // Which number it had, nobody knows: compaction's outputs take some in between.
       report.damages.append(Finding(.missingSegment, segment: last.number + 1))
-      noteLostFrames(in: last.number + 1)
+      noteUnnamedLoss(in: last.number + 1)
     }
   }
 

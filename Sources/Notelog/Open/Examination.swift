@@ -332,7 +332,8 @@ extension Examination {
 
   /// What the live set may have been where its frame can't be read: the header tells whether it was.
   private func substitutes(before newest: LogSegment?) -> [LiveSet] {
-    let table = checkpoint.found?.head.segments.filter(\.isFinished).map(\.entry)
+    let head = checkpoint.found?.head
+    let table = head?.storeID == storeID ? head?.segments.filter(\.isFinished).map(\.entry) : nil
     return (table.map { [LiveSet(ascending: $0)] } ?? []) + [inferredLiveSet(before: newest)]
   }
 
@@ -392,7 +393,7 @@ extension Examination {
         continue
       }
       // A recovered segment names its sources as they will be once they are cut and finished.
-      if unfinished.contains(entry.number) { continue }
+      if unfinished.contains(entry.number), found.header.salt == entry.salt { continue }
       if let reading = wholeWithoutTrailer(found, entry) {
         note(reading, of: entry.number)
       } else if let difference = found.difference(from: entry) {

@@ -182,13 +182,14 @@ struct Survey {
     let second = copy(at: Layout.headerCopyOffset)
     var header = first ?? second
     if let second, second.number == number, header?.number != number { header = second }
+    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
+    if header?.number != number, let trailer {
+      let third = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
+      if header == nil || third?.number == number { header = third }
+    }
     var badCopies: [Int] = []
     if first == nil || first != header { badCopies.append(0) }
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
-    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
-    if header == nil, let trailer {
-      header = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
-    }
     guard let header else {
       if isUnsupported {
         throw NotelogError(
