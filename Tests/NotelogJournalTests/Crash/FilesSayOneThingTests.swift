@@ -252,4 +252,59 @@ import Testing
     #expect(report.headerless == ["FILE0001.CHK"] && report.losses.isEmpty && report.possiblyStaleBelow == 0)
     #expect(report.recordCount == 100)
   }
+
+  /// The bug: the copy in the footer was asked only where the others did not check.
+  @Test func `a header with another number leaves it to the third copy`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    for number in 0..<60 { try journal.put(key(number), [UInt8](repeating: 1, count: 900), .durable) }
+    try journal.close()
+    disk.replace("index", with: nil)
+    let names = Self.segmentNames(disk)
+    try #require(names.count > 2)
+    var bytes = disk.contents(names[0]) ?? []
+    bytes.replaceSubrange(0..<512, with: disk.contents(names[1])?.prefix(512) ?? [])
+    for place in 4096..<4608 { bytes[place] = 0 }
+    disk.replace(names[0], with: bytes)
+    let again = try Journal.open(in: disk, options: .small)
+    #expect(again.report.verdict == .contained)
+    #expect(try again.records().count == 60)
+    try again.close()
+  }
+
+  /// The bug: recovery had begun, here and where the lock is taken back, though it was clear already that
+  /// something is lost which nothing names.
+  @Test(arguments: [false, true])
+  func `nothing is recovered where nobody knows which segments live`(isTakenBack: Bool) throws {
+    let disk = SimulatedDisk()
+    var options = JournalOptions.small
+    options.isLeased = isTakenBack
+    var journal = try Journal.create(in: disk, storeID: key(99), options: options)
+    for number in 0..<60 { try journal.put(key(number % 20), [UInt8](repeating: 1, count: 900), .durable) }
+    try journal.close()
+    // A compaction of another branch, of all that this one still has.
+    let branch = disk.copy()
+    let other = try Journal.open(in: branch, options: .small)
+    #expect(try other.compact().addedSegments > 0)
+    try other.close()
+    journal = try Journal.open(in: disk, options: options)
+    if isTakenBack { try journal.suspend() } else { try journal.close() }
+    let writer = try Journal.open(in: disk, options: .small)
+    for number in 0..<3 { try writer.put(key(number), [2], .durable) }
+    for number in 0..<3 { try writer.put(key(number), [3], .flushed) }
+    try writer.abandon()
+    for name in branch.fileNames where branch.contents(name)?[10] == 3 {
+      disk.replace(name, with: branch.contents(name))
+    }
+    let head = try #require(Self.segmentNames(disk).last { disk.contents($0)?[10] == 1 })
+    var bytes = disk.contents(head) ?? []
+    bytes[Layout.firstFrameOffset + 50] ^= 1
+    disk.replace(head, with: bytes)
+    disk.replace("index", with: nil)
+    let before = disk.fileNames
+    #expect(throws: NotelogError(.damaged, "")) {
+      if isTakenBack { try journal.resume() } else { _ = try Journal.open(in: disk, options: .small) }
+    }
+    #expect(disk.fileNames == before)
+  }
 }
