@@ -9,10 +9,10 @@ private struct Claim<Kind: StoredValue>: StoredValue, FieldValue {
   typealias Stored = Claim
   static var fieldType: FieldType { Kind.fieldType }
   var bytes: [UInt8]
-  var storedByteCount: Int { bytes.count }
-  func store(into target: inout MutableRawSpan) { target.copy(bytes.rawSpan) }
+  var _storedByteCount: Int { bytes.count }
+  func _store(into target: inout MutableRawSpan) { target.copy(bytes.rawSpan) }
   init(_ bytes: [UInt8]) { self.bytes = bytes }
-  init(loading span: RawSpan) throws { self.init(span.array()) }
+  init(_loading span: RawSpan) throws { self.init(span.array()) }
 }
 
 private struct WrongPage: Record {

@@ -177,7 +177,7 @@ private final class Shared<State: Sendable>: Sendable {
       #expect(try Store.restore(from: place["backup"], to: place["restored"]).isEmpty)
       let condition = try Store.verify(
         at: place["restored"], unlocking: TemporaryFolder.key, threadCount: 2)
-      #expect(condition.condition == .sound && condition.openedCount == 400)
+      #expect(condition.verdict == .sound && condition.openedCount == 400)
     },
     Verb("salvage") { shop in
       let (from, to) = (shop.folder["backup"], shop.folder["salvaged"])
@@ -431,7 +431,7 @@ private final class Shared<State: Sendable>: Sendable {
     #expect(try store.rotate("personal").isFinished)
     #expect(try !store.purge().isUnfinished)
     #expect(try store.query(Note.self).count() == 180)
-    #expect(try Store.verify(at: shop.folder["store"]).condition == .sound)
+    #expect(try Store.verify(at: shop.folder["store"]).verdict == .sound)
   }
 
   @Test func `nothing is begun in a task that is cancelled already`() async throws {

@@ -40,7 +40,7 @@ import Testing
     } catch let error as NotelogError { #expect(error.code == .wrongPassword) }
     try await store.close()
     let path = folder.path
-    #expect(try await Store.run { try Store.verify(at: path).condition } == .sound)
+    #expect(try await Store.run { try Store.verify(at: path).verdict } == .sound)
   }
 
   /// Where both took their threads from one pool, which grew by one a second, this took as many seconds as

@@ -27,7 +27,7 @@ import Testing
     #expect(try again.get(Note.self, notes[1].id)?.body == notes[1].body)
     #expect(try again.query(Note.self).count() == 200)
     try again.close()
-    #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).verdict == .sound)
     try store.close()
   }
 
@@ -109,7 +109,7 @@ import Testing
     try store.putAll((0..<20).map { Note(title: "title \($0)", body: "body \($0)") })
     try store.backup(to: backup.path)
     let found = try Store.verify(at: backup.path, unlocking: TemporaryFolder.key)
-    #expect(found.condition == .sound && found.recordCount == 20 && found.openedCount > 0)
+    #expect(found.verdict == .sound && found.recordCount == 20 && found.openedCount > 0)
     #expect(found.backup?.storeID?.description == store.info().id && found.backup?.partCount == 1)
     #expect(try Store.verify(at: folder.path).backup == nil)
     #expect(throws: NotelogError(.wrongPassword, "")) {
@@ -140,15 +140,15 @@ import Testing
           try Store.backup(of: folder.path, to: backup.path, unlocking: TemporaryFolder.key).findings.isEmpty)
         // In the backup.
         for file in damaged { try bytes.write(to: URL(filePath: backup.path + file)) }
-        #expect(try Store.verify(at: backup.path).condition == .damaged)
+        #expect(try Store.verify(at: backup.path).verdict.isDamaged)
         let restored = try TemporaryFolder()
         #expect(try !Store.restore(from: backup.path, to: restored.path).isEmpty)
         if damaged.count == 1 {
-          #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).condition == .sound)
+          #expect(try Store.verify(at: restored.path, unlocking: TemporaryFolder.key).verdict == .sound)
         }
         #expect(
           try Store.backup(of: folder.path, to: backup.path, unlocking: TemporaryFolder.key).findings.isEmpty)
-        #expect(try Store.verify(at: backup.path).condition == .sound)
+        #expect(try Store.verify(at: backup.path).verdict == .sound)
       }
     }
   }

@@ -106,10 +106,10 @@ private struct Film: Record {
         }
       ),
       (
-        "get into a buffer",
+        "get of a field",
         {
           var buffer = ValueBuffer()
-          _ = try store.get(Film.self, id, using: &buffer)
+          _ = try store.get(closed.plainField, of: id, using: &buffer)
         }
       ),
       ("a sealed field of an entry", { touch(try closed.entry.title) }),

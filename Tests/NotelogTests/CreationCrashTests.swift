@@ -43,7 +43,7 @@ import Testing
           #expect(throws: NotelogError(.notFound, "")) { try Store.verify(in: image, unlocking: nil) }
           do {
             try Self.create(in: image)
-            #expect(try Store.verify(in: image, unlocking: Self.key).condition == .sound, "\(place)")
+            #expect(try Store.verify(in: image, unlocking: Self.key).verdict == .sound, "\(place)")
           } catch { Issue.record("\(place): \(error)") }
         }
       }

@@ -43,12 +43,12 @@ import Testing
     #expect(disk.fileNames == before)
     let found = try Store.verify(in: disk, unlocking: TemporaryFolder.key)
     #expect(
-      found.findings.map(\.message) == ["created is missing or can't be read"] && found.condition == .damaged)
+      found.findings.map(\.message) == ["created is missing or can't be read"] && found.verdict.isDamaged)
     let store = try Self.open(disk)
     #expect(try store.get(Note.self, note.id)?.title == "title")
     try store.close()
     // Whoever writes makes it again.
-    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test(arguments: [nil, [], Array(mark.dropLast()), Array("not what was written".utf8), mark + [1]])
@@ -58,9 +58,9 @@ import Testing
     let (disk, _) = try Self.made()
     disk.replace("created", with: content)
     let mayBeACrash = content.map { Self.mark.starts(with: $0) } ?? false
-    #expect(try Store.verify(in: disk, unlocking: nil).condition == (mayBeACrash ? .sound : .damaged))
+    #expect(try Store.verify(in: disk, unlocking: nil).verdict == (mayBeACrash ? .sound : .contained))
     try Self.open(disk).close()
-    #expect(try Store.verify(in: disk, unlocking: nil).condition == .sound)
+    #expect(try Store.verify(in: disk, unlocking: nil).verdict == .sound)
     #expect(mayBeACrash || disk.contents("created") == Self.mark)
   }
 
@@ -94,8 +94,8 @@ import Testing
       var options = Store.Options()
       options.isReadOnly = true
       let store = try Store.open(in: copy, unlocking: nil, options: options)
-      #expect(store.info().condition == (try Store.verify(in: copy, unlocking: nil)).condition, "\(name)")
-      #expect(content != nil || store.info().condition == .damaged)
+      #expect(store.info().verdict == (try Store.verify(in: copy, unlocking: nil)).verdict, "\(name)")
+      #expect(content != nil || store.info().verdict.isDamaged)
       try store.close()
     }
   }

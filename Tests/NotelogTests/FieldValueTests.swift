@@ -7,8 +7,8 @@ import NotelogTestSupport
 import Testing
 
 private func bytes(_ value: some StoredValue) -> [UInt8] {
-  var bytes = [UInt8](repeating: 0xEE, count: value.storedByteCount)
-  bytes.withBytes(in: 0..<bytes.count) { value.store(into: &$0) }
+  var bytes = [UInt8](repeating: 0xEE, count: value._storedByteCount)
+  bytes.withBytes(in: 0..<bytes.count) { value._store(into: &$0) }
   return bytes
 }
 
@@ -22,7 +22,7 @@ private func sortKey<Value: SortableValue>(_ value: Value) -> [UInt8] {
 }
 
 private func load<Value: StoredValue>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
-  try Value(loading: bytes.rawSpan)
+  try Value(_loading: bytes.rawSpan)
 }
 
 private func expectReturns<Value: FieldValue & Equatable>(_ value: Value) throws {

@@ -64,7 +64,7 @@ import Testing
       var options = Store.Options()
       options.isReadOnly = true
       let reader = try Store.open(in: disk, unlocking: credential, options: options)
-      #expect(reader.info().schemas == forgery.words && reader.info().condition == .damaged)
+      #expect(reader.info().schemas == forgery.words && reader.info().verdict.isDamaged)
       #expect(reader.collections.map(\.name) == ["note", "letter"])
       if credential != nil { #expect(try reader.get(Note.self, note.id)?.title == "title") }
       try reader.close()
@@ -84,6 +84,6 @@ import Testing
     try writer.close()
     let isMended = forgery == .takenNumber || forgery == .anothersSchema
     #expect(
-      try Store.verify(in: disk, unlocking: TemporaryFolder.key).condition == (isMended ? .sound : .damaged))
+      try Store.verify(in: disk, unlocking: TemporaryFolder.key).verdict == (isMended ? .sound : .contained))
   }
 }

@@ -87,7 +87,7 @@ import Testing
       #expect(try sealed(store) == before.filter { id, _ in kept.contains { $0.id == id } })
       try store.close()
       let found = try Store.verify(at: folder.path)
-      #expect(found.condition == .sound && found.openedCount == 0 && found.recordCount == kept.count)
+      #expect(found.verdict == .sound && found.openedCount == 0 && found.recordCount == kept.count)
       store = try folder.open(nil)
     }
     // Backed up and restored without a key, it is the same, to the bit of what is sealed.

@@ -178,7 +178,7 @@ private struct Page: Record, Equatable {
     for _ in 0..<2 {
       #expect(try store.get(title, of: pages[0].id, using: &buffer) == pages[0].title)
       #expect(throws: NotelogError(.damaged, "")) {
-        try store.get(Page.self, pages[1].id, using: &buffer)
+        try store.get(text, of: pages[1].id, using: &buffer)
       }
       #expect(throws: NotelogError(.notFound, "")) { try buffer.open(text) }
       #expect(throws: NotelogError(.damaged, "")) { try store.read(title, of: pages[1].id, into: &buffer) }
@@ -268,7 +268,7 @@ private struct Page: Record, Equatable {
     let (title, text) = (try store.field(\Page.title), try store.field(\Page.text))
     var buffer = ValueBuffer()
     for _ in 0..<5 {
-      for page in pages { #expect(try store.get(Page.self, page.id, using: &buffer) == page) }
+      for page in pages { #expect(try store.get(Page.self, page.id)?.record() == page) }
     }
     var uncached = 0
     for page in pages {

@@ -44,8 +44,8 @@ import Testing
   }
 
   @Test func `a record written again as it was is sound`() throws {
-    #expect(try found { _ in }.condition == .sound)
-    #expect(try found({ _ in }, body: large).condition == .sound)
+    #expect(try found { _ in }.verdict == .sound)
+    #expect(try found({ _ in }, body: large).verdict == .sound)
   }
 
   @Test func `a sort key that is not the value's is damage`() throws {
@@ -54,7 +54,7 @@ import Testing
       { $0.sortKeys.append(.init(field: 99, bytes: [1])) },
     ] {
       let verification = try found(change)
-      #expect(verification.condition == .damaged)
+      #expect(verification.verdict.isDamaged)
       #expect(
         !verification.isSound(.records) && verification.isSound(.structure) && verification.isSound(.index))
       #expect(verification.findings.allSatisfy { $0.record != nil })
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `a record from before its field was indexed has no key, and is sound`() throws {
-    #expect(try found { $0.sortKeys = [] }.condition == .sound)
+    #expect(try found { $0.sortKeys = [] }.verdict == .sound)
   }
 
   @Test func `an envelope that names other large values than the record refers to is damage`() throws {
@@ -95,7 +95,7 @@ import Testing
     #expect(try reopened.collectionsWithoutSchema() == [1: 5, 7: 2])
     try reopened.close()
     let verification = try Store.verify(at: folder.path)
-    #expect(verification.condition == .damaged && !verification.isSound(.records))
+    #expect(verification.verdict.isDamaged && !verification.isSound(.records))
     #expect(
       verification.findings.map(\.message) == [
         "5 records of collection 1 have no schema", "2 records of collection 7 have no schema",

@@ -32,10 +32,10 @@ extension TemporaryFolder {
     let folder = try TemporaryFolder()
     _ = try filled(folder)
     let locked = try Store.verify(at: folder.path)
-    #expect(locked.condition == .sound && locked.findings.isEmpty)
+    #expect(locked.verdict == .sound && locked.findings.isEmpty)
     #expect(locked.recordCount == 50 && locked.lockedCount == 100 && locked.openedCount == 0)
     let opened = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-    #expect(opened.condition == .sound && opened.openedCount == 100 && opened.lockedCount == 0)
+    #expect(opened.verdict == .sound && opened.openedCount == 100 && opened.lockedCount == 0)
     #expect(throws: NotelogError(.wrongPassword, "")) {
       try Store.verify(at: folder.path, unlocking: .password("no"))
     }
@@ -53,17 +53,17 @@ extension TemporaryFolder {
     let tail = [UInt8](repeating: 7, count: 784)
     try segment.writeAll(tail.rawSpan, at: end)
     let torn = try Store.verify(at: folder.path)
-    #expect(torn.condition == .torn && torn.tornByteCount == 784)
+    #expect(torn.verdict == .torn && torn.tornByteCount == 784)
     // Who writes holds the lock.
     let lock = try storage.openLocked(FileName.lock, .lock, .exclusive)
-    #expect(try Store.verify(at: folder.path).condition == .sound)
+    #expect(try Store.verify(at: folder.path).verdict == .sound)
     lock.close()
     // It is gone when the work is done: the transaction was finished meanwhile.
     let finished = try Store.verify(at: folder.path) { _, _ in
       try? segment.writeAll([UInt8](repeating: 0, count: 784).rawSpan, at: end)
       return true
     }
-    #expect(finished.condition == .sound && finished.tornByteCount == 0)
+    #expect(finished.verdict == .sound && finished.tornByteCount == 0)
   }
 
   @Test func `salvage leaves another store's keyring, and brings along one that may be this store's`() throws
@@ -88,7 +88,7 @@ extension TemporaryFolder {
     let notes = try filled(folder)
     try folder.alter("000000000001.journal") { $0[9_000] ^= 4 }
     let found = try Store.verify(at: folder.path)
-    #expect(found.condition == .damaged && !found.findings.isEmpty)
+    #expect(found.verdict.isDamaged && !found.findings.isEmpty)
     let store = try folder.open()
     let read = notes.filter { (try? store.get(Note.self, $0.id)?.title) == $0.title }
     #expect(read.count == 49)
@@ -108,9 +108,9 @@ extension TemporaryFolder {
     batch.put(key, collection: found.collection, bodyByteCount: body.count) { $0.copy(body.rawSpan, at: 0) }
     try journal.commit(&batch, .durable)
     try journal.close()
-    #expect(try Store.verify(at: folder.path).condition == .sound)
+    #expect(try Store.verify(at: folder.path).verdict == .sound)
     let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-    #expect(verification.condition == .damaged && verification.openedCount == 99)
+    #expect(verification.verdict.isDamaged && verification.openedCount == 99)
     #expect(
       verification.isSound(.structure) && verification.isSound(.records) && !verification.isSound(.tags))
     #expect(verification.findings.map(\.record) == [notes[3].id])
@@ -142,7 +142,7 @@ extension TemporaryFolder {
       #expect(try entry.title.hasPrefix(index < 10 ? note.title : "round 19") && entry.body == note.body)
     }
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `info shows what a store holds, and key names only while unlocked`() throws {
@@ -150,7 +150,7 @@ extension TemporaryFolder {
     _ = try filled(folder)
     let store = try folder.open(nil)
     var info = store.info()
-    #expect(info.recordCount == 50 && info.condition == .sound && info.wasClosed && !info.isUnlocked)
+    #expect(info.recordCount == 50 && info.verdict == .sound && info.wasClosed && !info.isUnlocked)
     #expect(info.slots.map(\.kind) == ["key"])
     #expect(info.keys.map(\.name) == [nil, nil] && info.keyring == "sound")
     #expect(info.byteCount > info.liveByteCount && info.liveByteCount > 0)
@@ -170,7 +170,7 @@ extension TemporaryFolder {
       default: try folder.alter(name) { $0.removeAll() }
       }
       let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-      #expect(verification.condition == .damaged)
+      #expect(verification.verdict.isDamaged)
       #expect(verification.findings.map(\.message).joined().contains("keyring"))
       let store = try folder.open()
       #expect(store.info().keyring != "sound")
@@ -187,7 +187,7 @@ extension TemporaryFolder {
     #expect(throws: NotelogError(.damaged, "")) { try folder.open(nil) }
     // Its structure and records are verified all the same, and what is plain can be read.
     let found = try Store.verify(at: folder.path)
-    #expect(found.condition == .damaged && found.frameCount > 50 && found.recordCount == notes.count)
+    #expect(found.verdict.isDamaged && found.frameCount > 50 && found.recordCount == notes.count)
     var options = Store.Options()
     options.isReadOnly = true
     let store = try Store.open(at: folder.path, options: options)

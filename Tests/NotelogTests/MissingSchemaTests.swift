@@ -58,7 +58,7 @@ import Testing
     }
     let store = try open(disk)
     #expect(store.missingSchemaRevisions == count)
-    #expect(store.info().schemas == words && store.info().condition == .damaged)
+    #expect(store.info().schemas == words && store.info().verdict.isDamaged)
     // What is there is served, and written.
     let notes = try store.collection("note")
     let id = try notes.add(["name": .text("another"), "body": .text("body")])
@@ -86,7 +86,7 @@ import Testing
     #expect(again.missingSchemaRevisions == 0)
     try again.createCollection("secret", fields: Self.plain)
     try again.close()
-    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   /// The bug: a collection whose schema was dropped was made anew by the next import, plain.

@@ -149,7 +149,7 @@ private struct Row: Record {
     #expect(try Set(store.query(Row.self).entries().map(\.id)).count == 850)
     try await store.close()
     let found = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-    #expect(found.condition == .sound && found.recordCount == 850)
+    #expect(found.verdict == .sound && found.recordCount == 850)
   }
 
   /// The bug: it waited for itself, for ever.

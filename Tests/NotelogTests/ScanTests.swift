@@ -168,7 +168,7 @@ private struct Bare: Record {
       return true
     }
     #expect(count == 49 && findings.map(\.isDamage) == [true])
-    #expect(store.damage.verdict == .contained && store.info().condition == .damaged)
+    #expect(store.damage.verdict == .contained && store.info().verdict.isDamaged)
     struct Stop: Error {}
     #expect(throws: Stop.self) { try store.scan(Note.self, damaged: { _ in throw Stop() }) { _ in true } }
   }
@@ -194,7 +194,7 @@ private struct Bare: Record {
     #expect(try query.sorted(by: \.time).limit(199).entries().count == 199)
     #expect(try query.sorted(by: \.title).limit(10).entries().count == 10)
     #expect(told.withLock { $0 } == 6)
-    #expect(store.damage.lostRecordCount == 1 && store.info().condition == .damaged)
+    #expect(store.damage.lostRecordCount == 1 && store.info().verdict.isDamaged)
   }
 
   @Test(arguments: [1, 2, 3]) func `verification on several threads finds what it finds on one`(count: Int)
@@ -213,11 +213,11 @@ private struct Bare: Record {
       try Store.verify(at: folder.path, unlocking: TemporaryFolder.key, threadCount: count)
     }
     let sound = try verify()
-    #expect(sound.condition == .sound && sound.recordCount == 500 && sound.openedCount == 1_000)
+    #expect(sound.verdict == .sound && sound.recordCount == 500 && sound.openedCount == 1_000)
     #expect(sound.frameCount > 500 && sound.segmentCount > 5)
     try folder.alter("000000000003.journal") { $0[9_000] ^= 4 }
     let damaged = try verify()
-    #expect(damaged.condition == .damaged && damaged.recordCount == 499)
+    #expect(damaged.verdict.isDamaged && damaged.recordCount == 499)
     #expect(damaged.findings.count(where: { $0.record != nil }) == 1)
     var calls = 0
     #expect(throws: NotelogError(.cancelled, "")) {

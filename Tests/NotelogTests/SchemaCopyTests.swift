@@ -77,7 +77,7 @@ import Testing
       #expect(reader.info().schemas == "of collections 1, 2 damaged in the log, schemas serves")
       try reader.close()
       let found = try Store.verify(in: disk, unlocking: TemporaryFolder.key)
-      #expect(found.condition == .damaged)
+      #expect(found.verdict.isDamaged)
       #expect(found.findings.contains { $0.message.hasPrefix("schemas: of collections 1, 2 damaged") })
       // Whoever writes mends the log, with a key or without one.
       try open(disk, isLocked: isLocked).close()
@@ -133,7 +133,7 @@ import Testing
       try open(disk, isLocked: true).close()
       #expect(disk.contents(SchemaFile.name) == whole)
     }
-    #expect(try Store.verify(in: sample.disk, unlocking: nil).condition == .sound)
+    #expect(try Store.verify(in: sample.disk, unlocking: nil).verdict == .sound)
   }
 
   @Test func `where both copies are gone, that collection alone is out of reach, and its number is kept`()
@@ -151,7 +151,7 @@ import Testing
     try store.createCollection("new", fields: [.plain("name", .text)])
     #expect(try store.collection("new").number == 3)
     try store.close()
-    #expect(try Store.verify(in: disk, unlocking: nil).condition == .damaged)
+    #expect(try Store.verify(in: disk, unlocking: nil).verdict.isDamaged)
   }
 
   @Test func `a file with a fitting checksum never takes the place of a record that can be read`() throws {

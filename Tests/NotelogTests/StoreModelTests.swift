@@ -81,7 +81,7 @@ private final class StoreModel {
     try check()
     try store.close()
     let verification = try Store.verify(in: disk, unlocking: Self.key)
-    try expect(verification.condition == .sound, "verify: \(verification.findings)")
+    try expect(verification.verdict == .sound, "verify: \(verification.findings)")
   }
 
   // MARK: - Writing

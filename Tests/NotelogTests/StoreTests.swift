@@ -154,7 +154,7 @@ private struct Remark: Record {
     try store.write { tx in try tx.put(note) }
     var remark = Remark()
     remark.id = note.id
-    for condition in [Condition.always, .absent] {
+    for condition in [WriteCondition.always, .absent] {
       #expect(throws: NotelogError(.conflict, "")) {
         try store.write { tx in
           try tx.put(Note(title: "beside it"))
@@ -178,7 +178,7 @@ private struct Remark: Record {
     try store.putAll([remark])
     #expect(try store.get(Remark.self, note.id) != nil)
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `a locked store lists, sorts, updates and deletes, and carries sealed bytes as they were`()

@@ -121,7 +121,7 @@ private struct Artist: Record {
     // Both threads of a type are acknowledged, or none: nobody's records are another type's now.
     #expect(acknowledged.withLock { $0 } == 2 * batches.count, "\(counts)")
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `an id that another process has given a type is refused, and of one that it gave up any type's`()
@@ -165,7 +165,7 @@ private struct Artist: Record {
       let store = try Store.open(at: path, unlocking: TemporaryFolder.key)
       #expect(try store.get(Album.self, album.id) == nil && store.get(Artist.self, album.id)?.name == "new")
       try store.close()
-      #expect(try Store.verify(at: path, unlocking: TemporaryFolder.key).condition == .sound)
+      #expect(try Store.verify(at: path, unlocking: TemporaryFolder.key).verdict == .sound)
     }
   }
 
@@ -206,7 +206,7 @@ private struct Artist: Record {
       Self.expectRefusal(of: artist.id) { try store.putAll([artist]) }
       try store.compact()
       try store.close()
-      #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+      #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
     }
   }
 

@@ -28,7 +28,7 @@ import Testing
       let storage = UnreadableStorage(sample.disk.copy(), name, sector)
       let sound = try Store.verify(in: sample.disk.copy(), unlocking: TemporaryFolder.key)
       let found = try Store.verify(in: storage, unlocking: TemporaryFolder.key)
-      #expect(found.condition == .damaged, "\(name), \(sector)")
+      #expect(found.verdict.isDamaged, "\(name), \(sector)")
       let number = FileName.segmentNumber(name).map(Int.init)
       let named = found.findings.filter {
         $0.message.hasSuffix("bytes can't be read") && $0.segment == number

@@ -13,9 +13,9 @@ private protocol Claim: StoredValue, FieldValue where Stored == Self {
 }
 
 extension Claim {
-  var storedByteCount: Int { bytes.count }
-  func store(into target: inout MutableRawSpan) { target.copy(bytes.rawSpan) }
-  init(loading bytes: RawSpan) throws { self.init(bytes: bytes.array()) }
+  var _storedByteCount: Int { bytes.count }
+  func _store(into target: inout MutableRawSpan) { target.copy(bytes.rawSpan) }
+  init(_loading bytes: RawSpan) throws { self.init(bytes: bytes.array()) }
   init(_ text: String) { self.init(bytes: Array(text.utf8)) }
 }
 

@@ -4,37 +4,26 @@ import NotelogBase
 
 extension FieldContent {
   /// The value's pieces, in order, to be gone through by a task: no more than one is in memory at a time.
-  public var pieces: Pieces { Pieces(content: self) }
+  ///
+  /// The sequence throws `locked`, `tampered`, `damaged`, `snapshotExpired`; `CancellationError`.
+  public var pieces: some AsyncSequence<[UInt8], any Error> & Sendable { Pieces(content: self) }
+}
 
-  /// The pieces of a value.
-  public struct Pieces: AsyncSequence, Sendable {
-    /// A piece.
-    public typealias Element = [UInt8]
-    fileprivate let content: FieldContent
+/// The pieces of a value, from its start.
+private struct Pieces: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  let content: FieldContent
+  var offset = 0
 
-    /// Reads one piece after another.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let content: FieldContent
-      private var offset = 0
-
-      fileprivate init(_ content: FieldContent) { self.content = content }
-
-      /// The next piece; nil behind the last.
-      ///
-      /// - Throws: `locked`, `tampered`, `damaged`, `snapshotExpired`; `CancellationError`.
-      public mutating func next() async throws -> [UInt8]? {
-        try Task.checkCancellation()
-        guard offset < content.byteCount else { return nil }
-        let range = offset..<offset + FieldContent.pieceByteCount
-        let piece = try await offPool { [content] in try content.read(range) }
-        offset += piece.count
-        return piece
-      }
-    }
-
-    /// Begins at the value's start.
-    public func makeAsyncIterator() -> Iterator { Iterator(content) }
+  mutating func next() async throws -> [UInt8]? {
+    try Task.checkCancellation()
+    guard offset < content.byteCount else { return nil }
+    let range = offset..<offset + FieldContent.pieceByteCount
+    let piece = try await offPool { [content] in try content.read(range) }
+    offset += piece.count
+    return piece
   }
+
+  func makeAsyncIterator() -> Pieces { self }
 }
 
 extension Store {

@@ -166,6 +166,23 @@ extension Finding.Kind {
 
 // MARK: - What opening a store found: FORMAT.md 12.
 
+/// What is known of a store's damage, in a word.
+public enum Verdict: String, Sendable, CaseIterable {
+  /// Nothing is wrong.
+  case sound
+  /// A tail was cut that nothing says was durable: what a crash leaves.
+  case torn
+  /// Something is damaged, and what is lost is known, record by record: reading one of those records throws
+  /// `damaged`, all others are current, and the store goes on for reading and writing.
+  case contained
+  /// Something is lost that nobody can name: any older record may have been changed or removed in it. Such a
+  /// store is open for reading only, and only where ``Store/Options/acceptsUnprovenDamage`` says so.
+  case unproven
+
+  /// Whether something is damaged or lost.
+  public var isDamaged: Bool { self == .contained || self == .unproven }
+}
+
 /// What was cut after a crash.
 struct TornTail: Equatable, Sendable {
   let segment: UInt32
@@ -188,17 +205,6 @@ enum CheckpointUse: String, Sendable {
 
 /// What opening a store found.
 struct RecoveryReport: Equatable, Sendable {
-  enum Verdict: String, Sendable {
-    /// Nothing is wrong.
-    case sound
-    /// The end of the log was cut after a crash.
-    case torn
-    /// Something is damaged, and what is lost is known record by record: all others are current.
-    case contained
-    /// Something is lost, and nothing says what: any older record may have been changed or removed in it.
-    case unproven
-  }
-
   var damages: [Finding] = []
   /// Segments that lost something that nothing names.
   var unnamedLosses: Set<UInt32> = []
@@ -223,7 +229,7 @@ struct RecoveryReport: Equatable, Sendable {
     if !unnamedLosses.isEmpty { return .unproven }
     return damages.isEmpty ? (torn.isEmpty ? .sound : .torn) : .contained
   }
-  var isDamaged: Bool { !damages.isEmpty || !unnamedLosses.isEmpty }
+  var isDamaged: Bool { verdict.isDamaged }
 }
 
 extension RecoveryReport {
@@ -240,18 +246,6 @@ extension RecoveryReport {
 
 /// What is known to be damaged in a store, and what that means for what it serves.
 public struct DamageReport: Sendable {
-  /// What a store's damage means.
-  public enum Verdict: String, Sendable, CaseIterable {
-    /// Nothing is known to be damaged.
-    case sound
-    /// What is lost is known, record by record: reading one of those records throws `damaged`, all others are
-    /// current, and the store goes on for reading and writing.
-    case contained
-    /// Something is lost that nobody can name: any older record may have been changed or removed in it. Such
-    /// a store is open for reading only, and only where ``Store/Options/acceptsUnprovenDamage`` says so.
-    case unproven
-  }
-
   /// What the damage means.
   public let verdict: Verdict
   /// What is damaged, place by place; at most ten thousand places.
@@ -269,7 +263,7 @@ extension DamageReport {
   /// What an opening that was refused had found.
   init(_ report: RecoveryReport) {
     self.init(
-      verdict: report.isDamaged ? (report.verdict == .unproven ? .unproven : .contained) : .sound,
+      verdict: report.verdict,
       findings: report.damages, lostRecordCount: 0,
       possiblyStaleBelow: report.possiblyStaleBelow)
   }

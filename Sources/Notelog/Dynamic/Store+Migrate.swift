@@ -37,8 +37,8 @@ public struct Migrated<R: Record>: Sendable {
 
 extension SchemaBuilder {
   /// Takes fields whose values become others.
-  public static func buildExpression(_ fields: Migrated<R>) -> SchemaElement<R> {
-    .migrated(fields.names, step: fields)
+  public static func buildExpression(_ fields: Migrated<R>) -> SchemaElements<R> {
+    SchemaElements(migrated: fields.names, migrations: [fields])
   }
 }
 

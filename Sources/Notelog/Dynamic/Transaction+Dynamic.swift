@@ -15,7 +15,7 @@ extension Transaction {
   @discardableResult
   public mutating func put(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
-    if condition: Condition = .always
+    if condition: WriteCondition = .always
   ) throws -> RecordID {
     let plan = try checkedPlan(of: collection)
     try check(condition, id, plan)
@@ -38,7 +38,7 @@ extension Transaction {
   /// - Throws: `notFound`, `locked`, `typeMismatch`, `conflict`.
   public mutating func update(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
-    if condition: Condition = .always
+    if condition: WriteCondition = .always
   ) throws {
     try update(in: collection, id, values, if: condition, uploaded: nil)
   }
@@ -46,7 +46,7 @@ extension Transaction {
   /// The same, with a value that was sealed ahead.
   mutating func update(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
-    if condition: Condition = .always, uploaded: (name: String, content: SealedContent)?
+    if condition: WriteCondition = .always, uploaded: (name: String, content: SealedContent)?
   ) throws {
     let plan = try checkedPlan(of: collection)
     let stored = try existing(id, plan, if: condition)

@@ -77,8 +77,14 @@ extension Journal {
     report.damages + damageLog.damages.filter { !report.damages.contains($0) }
   }
 
+  /// What is known of damage, in a word.
+  var verdict: Verdict {
+    if !knowsWhatIsCurrent { return .unproven }
+    return report.isDamaged || !damageLog.isEmpty ? .contained : report.verdict
+  }
+
   /// Whether anything is known to be damaged.
-  var isDamaged: Bool { report.isDamaged || !damageLog.isEmpty || !knowsWhatIsCurrent }
+  var isDamaged: Bool { verdict.isDamaged }
 
   /// Whether every record that is served is known to be its newest version. Where it isn't, nothing may be
   /// written, and no checkpoint be made: each opening has to find that out.

@@ -29,7 +29,7 @@ public final class LiveQuery<R: Record> {
 
   /// Begins to ask a query, and asks it again when its answer may have changed.
   public init(_ query: Query<R>) {
-    var updates = query.updates().makeAsyncIterator()
+    var updates = QueryUpdates(query: query).makeAsyncIterator()
     following = Following(updates.news)
     following.task = Task { [weak self] in
       while !Task.isCancelled {

@@ -2,30 +2,12 @@
 
 import NotelogBase
 
-/// What a query finds, now and whenever that changes.
-///
-/// ```swift
-/// for try await update in store.query(Note.self).sorted(by: \.time, .descending).limit(50).updates() {
-///   show(update.entries)
-/// }
-/// ```
-///
-/// The first element comes at once. An observer that takes its time is spared what lay in between: the next
-/// element is the newest state, with one difference from what it saw last, and nothing is kept for it but
-/// that. The query is asked again where records of its type were written, by this process or, where it
-/// doesn't hold the store's lock, by others; what didn't change its answer is not told.
-///
-/// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the
-/// sequence: it goes on with the next change. It ends when the store is closed. Each iterator observes by
-/// itself, from when it was made.
-public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
-  /// What the query finds at one moment.
-  public typealias Element = QueryUpdate<R>
-
+/// What a query finds, each time that changes: what `Query.updates()` returns.
+struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   let query: Query<R>
 
   /// Asks the query again and again.
-  public struct Iterator: AsyncIteratorProtocol, Sendable {
+  struct Iterator: AsyncIteratorProtocol, Sendable {
     let query: Query<R>
     let news: ChangeSubscription
     private var shown: [RecordVersion] = []
@@ -39,7 +21,7 @@ public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
     /// What the query finds, once that has changed; nil when the store is closed, or the task cancelled.
     ///
     /// - Throws: What asking the query throws.
-    public mutating func next() async throws -> QueryUpdate<R>? {
+    mutating func next() async throws -> QueryUpdate<R>? {
       while true {
         let isFirst = !isBegun
         isBegun = true
@@ -64,12 +46,29 @@ public struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   }
 
   /// Begins to observe.
-  public func makeAsyncIterator() -> Iterator { Iterator(query) }
+  func makeAsyncIterator() -> Iterator { Iterator(query) }
 }
 
 extension Query where R: Record {
-  /// What the query finds, now and whenever that changes: see ``QueryUpdates``.
-  public func updates() -> QueryUpdates<R> { QueryUpdates(query: self) }
+  /// What a query finds, now and whenever that changes.
+  ///
+  /// ```swift
+  /// for try await update in store.query(Note.self).sorted(by: \.time, .descending).limit(50).updates() {
+  ///   show(update.entries)
+  /// }
+  /// ```
+  ///
+  /// The first element comes at once. An observer that takes its time is spared what lay in between: the next
+  /// element is the newest state, with one difference from what it saw last, and nothing is kept for it but
+  /// that. The query is asked again where records of its type were written, by this process or, where it
+  /// doesn't hold the store's lock, by others; what didn't change its answer is not told.
+  ///
+  /// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the
+  /// sequence: it goes on with the next change. It ends when the store is closed. Each iterator observes by
+  /// itself, from when it was made.
+  public func updates() -> some AsyncSequence<QueryUpdate<R>, any Error> & Sendable {
+    QueryUpdates(query: self)
+  }
 
   /// The records found, by id where no order was asked for, so that the same answer looks the same.
   fileprivate func entriesInOrder() throws -> [Entry<R>] {

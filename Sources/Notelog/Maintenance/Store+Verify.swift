@@ -291,13 +291,15 @@ struct RecordVerifier: ~Copyable {
       if state == .shredded { found.shreddedCount += 1 } else { found.lockedCount += 1 }
       return
     }
-    let type = plan.fields[index].type
-    let isOptional = plan.fields[index].isOptional
+    let isPlain = !isSealed && plan.fields[index].isOptional == entry.flags.contains(.optional)
     do throws(NotelogError) {
-      let opener = opener
-      try opening.open(entry, in: bytes, of: id, index, plan, opener) { value throws(NotelogError) in
-        try type.check(value, isOptional: isOptional)
-        if plan.hasDigests { try plan.checkDigest(of: value, entry, index, id, in: bytes, opener.vault) }
+      if isPlain {
+        try plan.check(entry, index, id, in: bytes)
+        try check(bytes.extracting(entry.range), entry, index, plan, id, bytes)
+      } else {
+        // The next value overwrites it. A closure on its bytes would count what it holds, for every value.
+        try opening.load(entry, in: bytes, of: id, index, plan, opener)
+        try check(opening.bytes, entry, index, plan, id, bytes)
       }
     } catch {
       // One too long to be in memory is opened chunk by chunk.
@@ -306,6 +308,14 @@ struct RecordVerifier: ~Copyable {
       try chunks.open(0..<chunks.reference.byteCount) { (_, _) throws(NotelogError) in }
     }
     if isSealed { found.openedCount += 1 }
+  }
+
+  private func check(
+    _ value: RawSpan, _ entry: FieldEntry, _ index: Int, _ plan: CollectionPlan, _ id: RecordID,
+    _ bytes: RawSpan
+  ) throws(NotelogError) {
+    try plan.fields[index].type.check(value, isOptional: plan.fields[index].isOptional)
+    if plan.hasDigests { try plan.checkDigest(of: value, entry, index, id, in: bytes, opener.vault) }
   }
 
   private mutating func note(_ error: NotelogError, _ part: Finding.Part, _ record: StoredRecord) {

@@ -108,9 +108,8 @@ public struct StoreInfo: Sendable {
   public let keyring: String
   /// What the two places of the schemas were like when the store was opened; `sound` where nothing was wrong.
   public let schemas: String
-  /// How the store was left: `sound`, `torn` where a tail was cut, `damaged`, also where only the keyring or
-  /// the schemas were.
-  public let condition: StoreCondition
+  /// How the store was left, and what was met since; of the keyring and the schemas too.
+  public let verdict: Verdict
   /// Whether the store had been closed in order.
   public let wasClosed: Bool
   /// Whether the keys are unlocked.
@@ -168,7 +167,7 @@ extension Store {
       },
       keyring: keyringWords,
       schemas: schemaWords,
-      condition: isDamaged ? .damaged : journal.report.torn.isEmpty ? .sound : .torn,
+      verdict: verdict,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
       floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
@@ -201,11 +200,12 @@ extension Store {
     }
   }
 
-  /// Whether anything is damaged, in the log or beside it.
-  private var isDamaged: Bool {
-    var isDamaged = journal.isDamaged
+  /// The verdict on the log and what is beside it.
+  private var verdict: Verdict {
+    var isDamaged = false
     noteBesideLog { isDamaged = isDamaged || $2 }
-    return isDamaged
+    let verdict = journal.verdict
+    return isDamaged && !verdict.isDamaged ? .contained : verdict
   }
 
   private func state(of key: Keyring.NamedKey) -> StoreInfo.KeyState {

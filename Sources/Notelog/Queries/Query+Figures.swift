@@ -154,7 +154,7 @@ extension Query where R: Record {
             &stored, of: Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
             envelope.extracting(key))
         else { return false }
-        sum = try add(sum, summand(Field(stored: Field.Stored(loading: stored.rawSpan))))
+        sum = try add(sum, summand(Field(stored: Field.Stored(_loading: stored.rawSpan))))
       } catch { failure = error }
       return failure == nil
     }

@@ -253,7 +253,7 @@ extension Store {
     _ field: Field<R, Value>, of id: RecordID, using buffer: inout ValueBuffer
   ) throws -> Value? {
     guard try field.handle.read(id, of: self, into: &buffer) else { return nil }
-    return try Value(stored: Value.Stored(loading: buffer.bytes))
+    return try Value(stored: Value.Stored(_loading: buffer.bytes))
   }
 
   /// Calls `body` with the values that a field has in records, in the order of the ids.
@@ -279,7 +279,7 @@ extension Store {
         try body(place, nil)
         continue
       }
-      try body(place, try Value(stored: Value.Stored(loading: buffer.bytes)))
+      try body(place, try Value(stored: Value.Stored(_loading: buffer.bytes)))
     }
   }
 
@@ -302,23 +302,6 @@ extension Store {
     where try field.handle.read(ids[place], &prefetcher, place, of: self, into: &buffer) {
       try body(place, buffer.bytes)
     }
-  }
-
-  /// A whole record, every field opened; nil where there is none.
-  ///
-  /// - Parameters:
-  ///   - type: The record type.
-  ///   - id: The record's id.
-  ///   - buffer: Memory to work in.
-  /// - Returns: The record.
-  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch`, `damaged`, `closed`, `inputOutput`.
-  public func get<R: Record>(_ type: R.Type, _ id: RecordID, using buffer: inout ValueBuffer) throws -> R? {
-    buffer.loaded = nil
-    let reader = try reader(for: type)
-    let found = try journal.read(id.bytes, into: &buffer.record)
-    guard let found, found.collection == reader.plan.collection.number else { return nil }
-    buffer.loaded = (id, found.collection)
-    return try reader.record(id, buffer.record, &buffer.opening)
   }
 }
 

@@ -38,12 +38,7 @@ public struct ScannedEntry<R: Record>: ~Escapable {
     get throws { try value(of: path) }
   }
 
-  /// The value of a field; what the stored record lacks has its initial value.
-  ///
-  /// - Parameter path: A property that the schema declares as a field.
-  /// - Returns: The value.
-  /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
-  public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
+  func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
     try scanner.withOpening { opening in
       try scanner.reader.value(of: path, id, body.bytes, &opening)
     }
@@ -56,7 +51,7 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   @inlinable
   public func value<Value: FieldValue>(of field: Field<R, Value>) throws -> Value {
-    try withBytes(of: field) { try Value(stored: Value.Stored(loading: $0)) }
+    try withBytes(of: field) { try Value(stored: Value.Stored(_loading: $0)) }
   }
 
   /// Runs `use` on the bytes of a field's value, opened if it is sealed, and overwritten afterwards.

@@ -76,18 +76,36 @@ extension Store {
 
   // MARK: - Observing the records of a store.
 
-  /// The changes of a type's records from now on, commit by commit.
+  /// The changes of a type's records, commit by commit, in the order of the commits.
+  ///
+  /// ```swift
+  /// for await changes in store.changes(of: Note.self) {
+  ///   guard changes.isComplete else { reload(); continue }
+  ///   for id in changes.written { show(try await store.get(Note.self, id)) }
+  ///   for id in changes.deleted { hide(id) }
+  /// }
+  /// ```
+  ///
+  /// What is committed from the moment this returns is in it: ask for it first, then read what is there. What
+  /// other processes commit is in it too, where this one doesn't hold the store's lock. A commit shows as soon
+  /// as it can be read, which may be a little before it is durable. An observer that falls behind costs no more
+  /// than a fixed amount of memory: commits are then put together, and at last the records are no longer named
+  /// (``RecordChanges/isComplete``). The sequence ends when the store is closed, and where what others commit
+  /// can't be taken in any more: `Store.refresh()` throws why. Its elements are for one observer:
+  /// two that iterate over the same sequence share them.
   public func changes<R: Record>(of type: R.Type) -> Changes {
-    Changes(observe(ChangeSubscription(R.schema.description.allNames, nil)))
+    Changes(subscription: observe(ChangeSubscription(R.schema.description.allNames, nil)))
   }
 
-  /// The changes of one record from now on, commit by commit.
+  /// The changes of one record, commit by commit: as `changes(of:)`.
   public func changes<R: Record>(of type: R.Type, _ id: RecordID) -> Changes {
-    Changes(observe(ChangeSubscription(R.schema.description.allNames, id)))
+    Changes(subscription: observe(ChangeSubscription(R.schema.description.allNames, id)))
   }
 
-  /// The changes of all records from now on, of whatever collection, commit by commit.
-  public func changes() -> Changes { Changes(observe(ChangeSubscription(nil, nil))) }
+  /// The changes of all records, of whatever collection, commit by commit: as `changes(of:)`.
+  public func changes() -> Changes {
+    Changes(subscription: observe(ChangeSubscription(nil, nil)))
+  }
 
   /// Tells that something of a type has changed since it was last looked: in no more memory than one commit
   /// takes.

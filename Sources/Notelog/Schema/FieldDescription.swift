@@ -184,7 +184,7 @@ public typealias FieldPath<R, Value> = any WritableKeyPath<R, Value> & Sendable
 public typealias FieldKeyPath<R, Value> = any KeyPath<R, Value> & Sendable
 
 /// A field as a schema in code declares it.
-public struct FieldDefinition<R: Record>: Sendable {
+struct FieldDefinition<R: Record>: Sendable {
   private(set) var description: FieldDescription
   let path: any PartialKeyPath<R> & Sendable
   let access: FieldAccess<R>
@@ -223,14 +223,14 @@ struct FieldAccess<R: Record>: Sendable {
     guard let offset = MemoryLayout<R>.offset(of: path) else {
       self.init(
         encode: { record, scratch in scratch.append(try record[keyPath: path].stored) },
-        decode: { record, bytes in record[keyPath: path] = try Value(stored: Value.Stored(loading: bytes)) })
+        decode: { record, bytes in record[keyPath: path] = try Value(stored: Value.Stored(_loading: bytes)) })
       return
     }
     self.init(
       encode: { record, scratch in scratch.append(try loadProperty(Value.self, of: record, at: offset).stored)
       },
       decode: { record, bytes in
-        storeProperty(try Value(stored: Value.Stored(loading: bytes)), to: &record, at: offset)
+        storeProperty(try Value(stored: Value.Stored(_loading: bytes)), to: &record, at: offset)
       })
   }
 
@@ -244,21 +244,6 @@ struct FieldAccess<R: Record>: Sendable {
   }
 }
 
-/// A line of a schema: a field, or the name of one that is no more.
-public enum SchemaElement<R: Record>: Sendable {
-  /// A field.
-  case field(FieldDefinition<R>)
-  /// The name of a retired field.
-  case retired(String)
-  /// The name of a field that other versions of the app use.
-  case kept(String)
-  /// The names of fields whose values become others, and the ``Migrated`` that says how.
-  case migrated([String], step: any Sendable)
-  /// The properties whose values no two records share, and whether digests are kept that reveal which are
-  /// equal.
-  case unique([any PartialKeyPath<R> & Sendable], revealsEquality: Bool)
-}
-
 // MARK: - Properties of any Codable type, kept as JSON documents (FORMAT.md 7.3).
 
 extension FieldAccess {
@@ -267,7 +252,7 @@ extension FieldAccess {
     self.init(
       encode: { record, scratch in scratch.append(try EncodedJSON(encoding: record[keyPath: path])) },
       decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON(loading: bytes).decoded(as: Document.self)
+        record[keyPath: path] = try EncodedJSON(_loading: bytes).decoded(as: Document.self)
       })
   }
 
@@ -278,7 +263,7 @@ extension FieldAccess {
         scratch.append(try record[keyPath: path].map { try EncodedJSON(encoding: $0) })
       },
       decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON?(loading: bytes)?.decoded(as: Document.self)
+        record[keyPath: path] = try EncodedJSON?(_loading: bytes)?.decoded(as: Document.self)
       })
   }
 }

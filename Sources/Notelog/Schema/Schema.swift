@@ -49,61 +49,76 @@ public struct Schema<R: Record>: Sendable {
   ///   - name: The collection's name in the store.
   ///   - formerly: Names the collection had in earlier versions of the schema.
   ///   - elements: The fields.
-  public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> [SchemaElement<R>]) {
+  public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> SchemaElements<R>) {
     let elements = elements()
-    let declared: [FieldDefinition<R>] = elements.compactMap {
-      if case .field(let field) = $0 { field } else { nil }
-    }
-    let fields = declared.map { $0.naming(keyFieldAmong: declared) }
-    var description = CollectionDescription(
-      name: name, formerNames: formerly, fields: fields.map(\.description),
-      retired: elements.compactMap { if case .retired(let name) = $0 { name } else { nil } },
-      kept: elements.compactMap { if case .kept(let name) = $0 { name } else { nil } },
-      migrated: elements.compactMap { if case .migrated(let names, _) = $0 { names } else { nil } }
-        .flatMap(\.self), typeName: "\(R.self)")
-    var rules: [[String]] = []
-    for case .unique(let paths, let revealsEquality) in elements {
-      let names = paths.map { path in
+    let fields = elements.fields.map { $0.naming(keyFieldAmong: elements.fields) }
+    let unique = elements.unique.map { rule in
+      rule.paths.map { path in
         fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name ?? ""
       }
-      rules.append(names)
-      if revealsEquality { description.revealed.formUnion(names) }
     }
-    description.unique = rules
+    let revealed = zip(elements.unique, unique).filter(\.0.revealsEquality).flatMap(\.1)
+    description = CollectionDescription(
+      name: name, formerNames: formerly, fields: fields.map(\.description), retired: elements.retired,
+      kept: elements.kept, migrated: elements.migrated, typeName: "\(R.self)", unique: unique,
+      revealed: Set(revealed))
     self.fields = fields
-    self.description = description
-    migrations = elements.compactMap { if case .migrated(_, let step) = $0 { step } else { nil } }
+    migrations = elements.migrations
     // Not a precondition: optimised, those don't say what is wrong.
     if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
   }
+}
+
+/// Lines of a schema, as ``SchemaBuilder`` collects them.
+public struct SchemaElements<R: Record>: Sendable {
+  var fields: [FieldDefinition<R>] = []
+  var retired: [String] = []
+  var kept: [String] = []
+  var migrated: [String] = []
+  /// What migrates fields: each is a `Migrated`.
+  var migrations: [any Sendable] = []
+  var unique: [(paths: [any PartialKeyPath<R> & Sendable], revealsEquality: Bool)] = []
 }
 
 /// Collects the lines of a schema.
 @resultBuilder
 public enum SchemaBuilder<R: Record> {
   /// Takes a plain field.
-  public static func buildExpression<Value>(_ field: Plain<R, Value>) -> SchemaElement<R> {
-    .field(field.definition)
+  public static func buildExpression<Value>(_ field: Plain<R, Value>) -> SchemaElements<R> {
+    SchemaElements(fields: [field.definition])
   }
 
   /// Takes a sealed field.
-  public static func buildExpression<Value>(_ field: Sealed<R, Value>) -> SchemaElement<R> {
-    .field(field.definition)
+  public static func buildExpression<Value>(_ field: Sealed<R, Value>) -> SchemaElements<R> {
+    SchemaElements(fields: [field.definition])
   }
 
   /// Takes a retired field.
-  public static func buildExpression(_ field: Retired) -> SchemaElement<R> { .retired(field.name) }
+  public static func buildExpression(_ field: Retired) -> SchemaElements<R> {
+    SchemaElements(retired: [field.name])
+  }
 
   /// Takes a field that other versions of the app use.
-  public static func buildExpression(_ field: Kept) -> SchemaElement<R> { .kept(field.name) }
+  public static func buildExpression(_ field: Kept) -> SchemaElements<R> {
+    SchemaElements(kept: [field.name])
+  }
 
   /// Takes a rule.
-  public static func buildExpression(_ rule: Unique<R>) -> SchemaElement<R> {
-    .unique(rule.paths, revealsEquality: rule.revealsEquality)
+  public static func buildExpression(_ rule: Unique<R>) -> SchemaElements<R> {
+    SchemaElements(unique: [(rule.paths, rule.revealsEquality)])
   }
 
   /// Collects the lines.
-  public static func buildBlock(_ elements: SchemaElement<R>...) -> [SchemaElement<R>] { elements }
+  public static func buildBlock(_ lines: SchemaElements<R>...) -> SchemaElements<R> {
+    lines.reduce(into: SchemaElements()) { all, line in
+      all.fields += line.fields
+      all.retired += line.retired
+      all.kept += line.kept
+      all.migrated += line.migrated
+      all.migrations += line.migrations
+      all.unique += line.unique
+    }
+  }
 }
 
 // MARK: - A field whose values anyone can read.

@@ -97,7 +97,7 @@ extension DamageReport {
     // Where the index can't be read, what is known without it counts.
     let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
     self.init(
-      verdict: journal.knowsWhatIsCurrent ? .contained : .unproven,
+      verdict: journal.verdict,
       findings: damages, lostRecordCount: lostCount,
       possiblyStaleBelow: journal.possiblyStaleBelow)
   }

@@ -95,16 +95,16 @@ public enum DynamicValue: Hashable, Sendable {
     }
     do {
       switch type {
-      case .boolean: self = .boolean(try Bool(loading: value))
-      case .integer: self = .integer(try Int64(loading: value))
-      case .unsigned: self = .unsigned(try UInt64(loading: value))
-      case .double: self = .double(try Double(loading: value))
-      case .text: self = .text(try String(loading: value))
-      case .bytes: self = .bytes(try [UInt8](loading: value))
-      case .date: self = .date(try Date(loading: value))
-      case .uuid: self = .uuid(try UUID(loading: value))
-      case .url: self = .url(try URL(loading: value))
-      case .json: self = .json(try EncodedJSON(loading: value).utf8)
+      case .boolean: self = .boolean(try Bool(_loading: value))
+      case .integer: self = .integer(try Int64(_loading: value))
+      case .unsigned: self = .unsigned(try UInt64(_loading: value))
+      case .double: self = .double(try Double(_loading: value))
+      case .text: self = .text(try String(_loading: value))
+      case .bytes: self = .bytes(try [UInt8](_loading: value))
+      case .date: self = .date(try Date(_loading: value))
+      case .uuid: self = .uuid(try UUID(_loading: value))
+      case .url: self = .url(try URL(_loading: value))
+      case .json: self = .json(try EncodedJSON(_loading: value).utf8)
       }
     } catch { throw NotelogError(ours: error) }
   }

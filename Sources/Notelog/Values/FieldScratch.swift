@@ -5,14 +5,15 @@ import NotelogCrypto
 
 /// A buffer that is filled field by field and used again for the next record, so that writing allocates
 /// nothing.
-public struct FieldScratch {
+@usableFromInline
+struct FieldScratch {
   private(set) var bytes: [UInt8] = []
   private(set) var count = 0
 
   /// Appends a value.
   @inlinable
-  public mutating func append(_ value: some StoredValue) {
-    append(byteCount: value.storedByteCount) { value.store(into: &$0) }
+  mutating func append(_ value: some StoredValue) {
+    append(byteCount: value._storedByteCount) { value._store(into: &$0) }
   }
 
   @usableFromInline

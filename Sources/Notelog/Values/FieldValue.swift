@@ -93,28 +93,29 @@ extension Optional: FieldValue where Wrapped: FieldValue {
 
 /// A type whose values are a field's bytes as the format defines them.
 ///
-/// Notelog's own types conform; types of your own conform to ``FieldValue``, through one of these.
+/// Notelog's own types conform; types of your own conform to ``FieldValue``, through one of these. What begins
+/// with an underscore is not for apps to call.
 public protocol StoredValue: Sendable {
   /// The format's name for the type.
   static var fieldType: FieldType { get }
   /// Whether a presence byte comes before the value.
   static var isOptional: Bool { get }
-  /// How many bytes ``store(into:)`` writes.
-  var storedByteCount: Int { get }
-  /// Writes the value; `bytes` has exactly ``storedByteCount`` of them.
-  func store(into bytes: inout MutableRawSpan)
+  /// How many bytes `_store(into:)` writes.
+  var _storedByteCount: Int { get }
+  /// Writes the value; `bytes` has exactly `_storedByteCount` of them.
+  func _store(into bytes: inout MutableRawSpan)
   /// Reads a value from all of `bytes`.
-  init(loading bytes: RawSpan) throws
+  init(_loading bytes: RawSpan) throws
 }
 
 extension StoredValue {
   /// Most types always have a value.
   @inlinable public static var isOptional: Bool { false }
 
-  /// The bytes that ``store(into:)`` writes.
+  /// The bytes that `_store(into:)` writes.
   var storedBytes: [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: storedByteCount)
-    bytes.withBytes(in: 0..<bytes.count) { store(into: &$0) }
+    var bytes = [UInt8](repeating: 0, count: _storedByteCount)
+    bytes.withBytes(in: 0..<bytes.count) { _store(into: &$0) }
     return bytes
   }
 }
@@ -141,24 +142,24 @@ extension Optional: StoredValue where Wrapped: StoredValue {
   @inlinable public static var isOptional: Bool { true }
 
   /// The presence byte, and the value if there is one.
-  @inlinable public var storedByteCount: Int { 1 + (map { $0.storedByteCount } ?? 0) }
+  @inlinable public var _storedByteCount: Int { 1 + (map { $0._storedByteCount } ?? 0) }
 
   /// Writes the presence byte, then the value.
   @inlinable
-  public func store(into bytes: inout MutableRawSpan) {
+  public func _store(into bytes: inout MutableRawSpan) {
     bytes.store(self == nil ? 0 : 1 as UInt8, at: 0)
     guard let value = self else { return }
     var rest = bytes.part(from: 1)
-    value.store(into: &rest)
+    value._store(into: &rest)
   }
 
   /// Reads the presence byte, then the value.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     guard bytes.byteCount >= 1, bytes.byte(at: 0) <= 1 else {
       throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
     }
     if bytes.byte(at: 0) == 1 {
-      self = try Wrapped(loading: bytes.extracting(droppingFirst: 1))
+      self = try Wrapped(_loading: bytes.extracting(droppingFirst: 1))
     } else {
       try requireByteCount(bytes, 1, Wrapped.fieldType)
       self = nil
@@ -210,11 +211,11 @@ extension RecordID: FieldValue, SortableValue {
   /// is.
   public static var fieldType: FieldType { .uuid }
   /// 16 bytes.
-  public var storedByteCount: Int { 16 }
+  public var _storedByteCount: Int { 16 }
   /// Writes the id's bytes.
-  public func store(into bytes: inout MutableRawSpan) { self.bytes.write(into: &bytes, at: 0) }
+  public func _store(into bytes: inout MutableRawSpan) { self.bytes.write(into: &bytes, at: 0) }
   /// Reads 16 bytes.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 16, .uuid)
     self.init(ID16(bytes))
   }
@@ -228,11 +229,11 @@ extension String: FieldValue, SortableValue, TextValue {
   /// UTF-8 text.
   @inlinable public static var fieldType: FieldType { .text }
   /// The text's UTF-8 bytes.
-  @inlinable public var storedByteCount: Int { utf8.count }
+  @inlinable public var _storedByteCount: Int { utf8.count }
   /// Writes the text's UTF-8 bytes.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { withUTF8Bytes { bytes.copy($0) } }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) { withUTF8Bytes { bytes.copy($0) } }
   /// Reads UTF-8, and refuses what isn't.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     guard let text = bytes.text() else { throw NotelogError(.damaged, "a text value is not UTF-8") }
     self = text
   }
@@ -244,11 +245,11 @@ extension [UInt8]: FieldValue, StoredValue, SortableValue {
   /// Bytes.
   @inlinable public static var fieldType: FieldType { .bytes }
   /// The bytes themselves.
-  @inlinable public var storedByteCount: Int { count }
+  @inlinable public var _storedByteCount: Int { count }
   /// Writes the bytes.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.copy(rawSpan) }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.copy(rawSpan) }
   /// Reads the bytes.
-  public init(loading bytes: RawSpan) throws { self = bytes.array() }
+  public init(_loading bytes: RawSpan) throws { self = bytes.array() }
 }
 
 // MARK: - Booleans, integers and floating-point numbers as field values (FORMAT.md 7.3).
@@ -259,11 +260,13 @@ extension Bool: FieldValue, SortableValue {
   /// One byte.
   @inlinable public static var fieldType: FieldType { .boolean }
   /// One byte.
-  @inlinable public var storedByteCount: Int { 1 }
+  @inlinable public var _storedByteCount: Int { 1 }
   /// Writes 0 or 1.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self ? 1 : 0 as UInt8, at: 0) }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) {
+    bytes.store(self ? 1 : 0 as UInt8, at: 0)
+  }
   /// Reads 0 or 1.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 1, .boolean)
     guard bytes.byte(at: 0) <= 1 else { throw NotelogError(.damaged, "a boolean value is neither 0 nor 1") }
     self = bytes.byte(at: 0) == 1
@@ -280,11 +283,11 @@ extension Int64: FieldValue, SortableValue {
   /// A signed integer.
   @inlinable public static var fieldType: FieldType { .integer }
   /// 8 bytes.
-  @inlinable public var storedByteCount: Int { 8 }
+  @inlinable public var _storedByteCount: Int { 8 }
   /// Writes the integer, little-endian.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .integer)
     self = Int64(bitPattern: bytes.load(UInt64.self, at: 0))
   }
@@ -300,11 +303,11 @@ extension UInt64: FieldValue, SortableValue {
   /// An unsigned integer.
   @inlinable public static var fieldType: FieldType { .unsigned }
   /// 8 bytes.
-  @inlinable public var storedByteCount: Int { 8 }
+  @inlinable public var _storedByteCount: Int { 8 }
   /// Writes the integer, little-endian.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .unsigned)
     self = bytes.load(UInt64.self, at: 0)
   }
@@ -316,11 +319,11 @@ extension Double: FieldValue, SortableValue {
   /// A double.
   @inlinable public static var fieldType: FieldType { .double }
   /// 8 bytes.
-  @inlinable public var storedByteCount: Int { 8 }
+  @inlinable public var _storedByteCount: Int { 8 }
   /// Writes the double's bits.
-  @inlinable public func store(into bytes: inout MutableRawSpan) { bytes.store(bitPattern, at: 0) }
+  @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(bitPattern, at: 0) }
   /// Reads the double's bits.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .double)
     self.init(bitPattern: bytes.load(UInt64.self, at: 0))
   }
@@ -387,13 +390,13 @@ extension Date: FieldValue, SortableValue {
   /// A moment.
   @inlinable public static var fieldType: FieldType { .date }
   /// 8 bytes.
-  @inlinable public var storedByteCount: Int { 8 }
+  @inlinable public var _storedByteCount: Int { 8 }
   /// Writes the seconds since 2001 as `Date` holds them, so that nothing is lost.
-  @inlinable public func store(into bytes: inout MutableRawSpan) {
-    timeIntervalSinceReferenceDate.store(into: &bytes)
+  @inlinable public func _store(into bytes: inout MutableRawSpan) {
+    timeIntervalSinceReferenceDate._store(into: &bytes)
   }
   /// Reads the seconds since 2001.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 8, .date)
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.load(UInt64.self, at: 0)))
   }
@@ -405,13 +408,13 @@ extension UUID: FieldValue, SortableValue {
   /// A UUID.
   @inlinable public static var fieldType: FieldType { .uuid }
   /// 16 bytes.
-  @inlinable public var storedByteCount: Int { 16 }
+  @inlinable public var _storedByteCount: Int { 16 }
   /// Writes the UUID's bytes in their usual order.
-  public func store(into bytes: inout MutableRawSpan) {
+  public func _store(into bytes: inout MutableRawSpan) {
     RecordID(self).bytes.write(into: &bytes, at: 0)
   }
   /// Reads 16 bytes.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     try requireByteCount(bytes, 16, .uuid)
     self = RecordID(ID16(bytes)).uuid
   }
@@ -423,9 +426,9 @@ extension URL: FieldValue, SortableValue {
   /// A URL's text.
   @inlinable public static var fieldType: FieldType { .url }
   /// The absolute text's UTF-8 bytes.
-  public var storedByteCount: Int { absoluteString.utf8.count }
+  public var _storedByteCount: Int { absoluteString.utf8.count }
   /// Writes the absolute text.
-  public func store(into bytes: inout MutableRawSpan) { absoluteString.store(into: &bytes) }
+  public func _store(into bytes: inout MutableRawSpan) { absoluteString._store(into: &bytes) }
   /// The URL itself.
   ///
   /// - Throws: `invalidArgument` where its absolute text is no URI reference.
@@ -436,7 +439,7 @@ extension URL: FieldValue, SortableValue {
     }
   }
   /// Reads a URL, and refuses text that isn't one.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     guard let text = bytes.text(), let url = URL(exactly: text) else {
       throw NotelogError(.damaged, "a URL value is not a URL")
     }

@@ -27,11 +27,11 @@ public struct EncodedJSON: FieldValue, StoredValue, Hashable {
   /// JSON.
   public static var fieldType: FieldType { .json }
   /// The document's bytes.
-  public var storedByteCount: Int { utf8.count }
+  public var _storedByteCount: Int { utf8.count }
   /// Writes the document.
-  public func store(into bytes: inout MutableRawSpan) { bytes.copy(utf8.rawSpan) }
+  public func _store(into bytes: inout MutableRawSpan) { bytes.copy(utf8.rawSpan) }
   /// Reads the document, and refuses what isn't one.
-  public init(loading bytes: RawSpan) throws {
+  public init(_loading bytes: RawSpan) throws {
     utf8 = bytes.array()
     guard JSONGrammar.holds(for: utf8) else { throw NotelogError(.damaged, "a JSON value is not JSON") }
   }

@@ -66,8 +66,9 @@ public struct Verification: Sendable {
   var isSound: Bool { !report.isDamaged && index.isSame }
 
   /// The verdict on all that was checked.
-  public var condition: StoreCondition {
-    findings.contains(where: \.isDamage) ? .damaged : tornByteCount > 0 ? .torn : .sound
+  public var verdict: Verdict {
+    if report.verdict == .unproven { return .unproven }
+    return findings.contains(where: \.isDamage) ? .contained : tornByteCount > 0 ? .torn : .sound
   }
 
   /// Whether nothing in a part is damaged.
@@ -119,14 +120,4 @@ extension Verification {
         .index, isDamage: true)
     }
   }
-}
-
-/// How a store was left, or what verifying it found.
-public enum StoreCondition: String, Sendable {
-  /// Nothing is wrong.
-  case sound
-  /// A tail was cut that nothing says was durable: what a crash leaves.
-  case torn
-  /// Durable bytes are broken or missing; ``Store/damage`` says what that means.
-  case damaged
 }

@@ -5,7 +5,7 @@ import NotelogCrypto
 import NotelogFormat
 
 /// What must be so for a record to be written.
-public enum Condition: Sendable, Hashable {
+public enum WriteCondition: Sendable, Hashable {
   /// Nothing.
   case always
   /// There is no record of this id.
@@ -153,7 +153,7 @@ extension Transaction {
   ///   Where there is a record of another type under the id, the transaction's commit throws `conflict`, and
   ///   nothing of it is written.
   @discardableResult
-  public mutating func put<R: Record>(_ record: R, if condition: Condition = .always) throws
+  public mutating func put<R: Record>(_ record: R, if condition: WriteCondition = .always) throws
     -> RecordID
   {
     let plan = try plan(for: R.self)
@@ -200,7 +200,8 @@ extension Transaction {
   ///
   /// - Throws: `notFound`; `locked` where a field of a locked key is set; what `body` throws.
   public mutating func update<R: Record>(
-    _ type: R.Type, _ id: RecordID, if condition: Condition = .always, _ body: (inout Draft<R>) throws -> Void
+    _ type: R.Type, _ id: RecordID, if condition: WriteCondition = .always,
+    _ body: (inout Draft<R>) throws -> Void
   ) throws {
     let plan = try plan(for: type)
     let stored = try existing(id, plan.collection, if: condition)
@@ -243,7 +244,7 @@ extension Transaction {
   /// - Returns: Whether there was one.
   @discardableResult
   public mutating func delete<R: Record>(
-    _ type: R.Type, _ id: RecordID, if condition: Condition = .always
+    _ type: R.Type, _ id: RecordID, if condition: WriteCondition = .always
   ) throws -> Bool {
     let plan = try plan(for: type)
     try check(condition, id, plan.collection)
@@ -289,7 +290,7 @@ extension Transaction {
 
   /// A record that is to be changed.
   mutating func existing(
-    _ id: RecordID, _ plan: CollectionPlan, if condition: Condition
+    _ id: RecordID, _ plan: CollectionPlan, if condition: WriteCondition
   ) throws(NotelogError) -> OwnedRecord {
     try check(condition, id, plan)
     if let stored = try read(id, plan) { return stored }
@@ -313,7 +314,9 @@ extension Transaction {
     return PendingChunks(sealed)
   }
 
-  mutating func check(_ condition: Condition, _ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
+  mutating func check(_ condition: WriteCondition, _ id: RecordID, _ plan: CollectionPlan)
+    throws(NotelogError)
+  {
     switch condition {
     case .always: return
     case .absent:

@@ -29,10 +29,10 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
     // Afterwards: counting may have come upon damage.
     let info = store.info()
     try call.print(report(info, store.damage, counts, counted))
-    if info.condition == .damaged, store.damage.verdict == .sound {
+    if info.verdict.isDamaged, store.damage.verdict == .sound {
       Console.say("hint", "'notelog verify \(call.store)' says what is damaged")
     }
-    return isWhole && info.condition != .damaged ? .done : .damage
+    return isWhole && !info.verdict.isDamaged ? .done : .damage
   }
 }
 
@@ -50,8 +50,8 @@ private func report(
     "staleBelow": damage.possiblyStaleBelow,
   ]
   report.row(
-    "condition", "\(info.condition.rawValue), \(info.wasClosed ? "closed in order" : "not closed in order")",
-    ["condition": info.condition.rawValue, "damage": verdict, "closedInOrder": info.wasClosed])
+    "condition", "\(info.verdict.condition), \(info.wasClosed ? "closed in order" : "not closed in order")",
+    ["condition": info.verdict.condition, "damage": verdict, "closedInOrder": info.wasClosed])
   report.row("format", "version \(info.formatVersion)")
   report.row("floor", "segment \(info.floor.segment), offset \(info.floor.offset)")
   report.row("keyring", info.keyring, ["keyring": info.keyring])
@@ -117,6 +117,11 @@ extension DynamicCollection {
   var words: String {
     fieldsInUse.map { "\($0.name) (\($0.words))" }.joined(separator: ", ")
   }
+}
+
+extension Verdict {
+  /// The word for scripts, which know one kind of damage.
+  var condition: String { isDamaged ? "damaged" : rawValue }
 }
 
 extension FieldInfo {

@@ -55,7 +55,7 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
     }
   }
   let withoutSchema = found.isSound(.keyring) ? max(0, summary.recordCount - found.recordCount) : 0
-  let isComplete = summary.isComplete && found.condition != .damaged && withoutSchema == 0
+  let isComplete = summary.isComplete && !found.verdict.isDamaged && withoutSchema == 0
   try call.print(report(summary, found, withoutSchema: withoutSchema, isComplete: isComplete))
   return isComplete ? .done : .damage
 }

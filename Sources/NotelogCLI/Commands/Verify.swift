@@ -44,9 +44,9 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   var report = found.report
   report.row(
     "verdict",
-    found.condition == .damaged ? Console.styled("damaged", .red) : Console.styled("sound", .green))
+    found.verdict.isDamaged ? Console.styled("damaged", .red) : Console.styled("sound", .green))
   try call.print(report)
-  guard found.condition == .damaged else { return .done }
+  guard found.verdict.isDamaged else { return .done }
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
@@ -83,7 +83,7 @@ extension Verification {
       return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
     report.add([
-      "condition": condition.rawValue, "backupOf": backup.map { $0.storeID?.shown ?? "" },
+      "condition": verdict.condition, "backupOf": backup.map { $0.storeID?.shown ?? "" },
       "backupParts": backup?.partCount, "parts": JSONValue.object(parts),
     ])
     report.row(

@@ -27,7 +27,7 @@ final class DamageHeard: Sendable {
       Console.say("error", report.words)
       switch report.verdict {
       case .unproven: Console.say("hint", "'notelog salvage \(store) --to NEW' saves what is left")
-      case .contained, .sound: Console.say("hint", "'notelog verify \(store)' says what is damaged")
+      case .contained, .torn, .sound: Console.say("hint", "'notelog verify \(store)' says what is damaged")
       }
     }
     return code == .done || code == .no || code == .leftOut ? .damage : code
@@ -41,7 +41,7 @@ extension DamageReport {
     let place =
       segments.isEmpty ? "" : " (segment \(segments.prefix(10).map(String.init).joined(separator: ", ")))"
     switch verdict {
-    case .sound: return ""
+    case .sound, .torn: return ""
     case .contained where lostRecordCount == 0:
       // A record that is named is there, and one of its values is not.
       let records = Set(findings.compactMap(\.record))

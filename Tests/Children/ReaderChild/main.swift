@@ -25,7 +25,7 @@ func read(_ path: String, _ groups: Int, _ members: Int) throws -> Int {
     let store = try Store.open(at: path, unlocking: nil, options: options)
     count += 1
     if !store.damage.findings.isEmpty { fail("damages \(store.damage.findings)") }
-    if store.info().condition != .sound { fail("a verdict above the floor: \(store.info().condition)") }
+    if store.info().verdict != .sound { fail("a verdict above the floor: \(store.info().verdict)") }
     for group in 0..<groups {
       var version: Int?
       for member in 0..<members {
@@ -48,7 +48,7 @@ func verify(_ path: String) throws -> Int {
   var count = 0
   while isWanted(path) {
     let verification = try Store.verify(at: path)
-    if verification.condition != .sound {
+    if verification.verdict != .sound {
       fail("\(verification.findings), \(verification.tornByteCount) torn")
     }
     count += 1

@@ -146,9 +146,9 @@ private struct Picture: Record {
     let count = try await store.run { try $0.query(Measurement.self).count() }
     try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
     let summary = try await store.run { try $0.backup(to: backupPath) }
-    let condition = try await Store.run { try Store.verify(at: path).condition }
+    let verdict = try await Store.run { try Store.verify(at: path).verdict }
     #expect(try store.query(Measurement.self).count() == 1)
-    #expect(condition == .sound)
+    #expect(verdict == .sound)
     #expect(summary.findings.isEmpty)
     try await store.close()
     #expect(await observed.value.1 == 0)

@@ -31,7 +31,7 @@ private struct Guest: Record {
     func log(_ text: String) { findingCount += 1 }
     let damage = store.damage
     switch damage.verdict {
-    case .sound: break
+    case .sound, .torn: break
     case .contained: tell("\(damage.lostRecordCount) records can't be read, all others are current.")
     case .unproven: tell("What is shown may be older than it was. It can't be changed.")
     }

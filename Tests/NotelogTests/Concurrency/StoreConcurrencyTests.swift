@@ -280,6 +280,6 @@ private struct SideBySide: Sendable {
     for entry in try shared.store.query(Cell.self).entries() { try SharedStore.check(try entry.record()) }
     try shared.store.close()
     let verification = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
-    #expect(verification.condition == .sound, "\(verification.findings)")
+    #expect(verification.verdict == .sound, "\(verification.findings)")
   }
 }

@@ -49,7 +49,7 @@ import Testing
     try again.write { tx in try tx.update(Belonging.self, items[2].id) { $0.set(\.secret, "later") } }
     try again.putAll([Belonging(secret: "new")])
     try again.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `a key that is shredded takes the values of the records that named it, and no other's`() throws {

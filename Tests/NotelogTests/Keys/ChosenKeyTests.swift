@@ -69,8 +69,8 @@ private let locked = NotelogError(.locked, "")
     #expect(try again.get(Belonging.self, home.id)?.record() == home)
     #expect(try again.get(Belonging.self, work.id)?.record() == work)
     try again.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
-    #expect(try Store.verify(at: folder.path).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
+    #expect(try Store.verify(at: folder.path).verdict == .sound)
   }
 
   @Test func `naming another key seals the record's values under that, and nobody else's`() throws {
@@ -100,7 +100,7 @@ private let locked = NotelogError(.locked, "")
     #expect(try store.query(Belonging.self).where(\.shelter, is: .work).count() == 1)
     try store.compact()
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
     #expect(try folder.open().get(Belonging.self, item.id)?.record() == item)
   }
 

@@ -47,7 +47,7 @@ import Testing
       #expect(try store.get(Letter.self, letter.id)?.scan == noise(Self.byteCount, seed: seed))
     }
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   private func stream(_ letter: Letter, to store: Store) throws {

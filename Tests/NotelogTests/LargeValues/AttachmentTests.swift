@@ -96,7 +96,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
       try store.close()
       store = try folder.open()
     }
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test(arguments: lengths)
@@ -183,7 +183,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
       try store.compact()
       #expect(throws: NotelogError(.locked, "")) { try store.get(Letter.self, letter.id)?.scan }
     }
-    #expect(try Store.verify(at: folder.path).condition == .sound)
+    #expect(try Store.verify(at: folder.path).verdict == .sound)
     try store.unlock(TemporaryFolder.key)
     let entry = try #require(try store.get(Letter.self, letter.id))
     #expect(try entry.scan == letter.scan && entry.copy == letter.copy)
@@ -330,7 +330,7 @@ func noise(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
     try folder.alter("000000000001.journal") { $0[5_500 + 70_000] ^= 1 }
     for credential in [nil, TemporaryFolder.key] {
       let found = try Store.verify(at: folder.path, unlocking: credential)
-      #expect(found.condition == .damaged && found.findings.contains { $0.record == letters[0].id })
+      #expect(found.verdict.isDamaged && found.findings.contains { $0.record == letters[0].id })
     }
     let told = Lock<[String]>([])
     options.observer = { event in

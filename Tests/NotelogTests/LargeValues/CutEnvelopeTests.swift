@@ -53,7 +53,7 @@ import Testing
     // The next update writes an envelope that says what the body does.
     try store.write { tx in try tx.put(letter) }
     try store.close()
-    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(in: disk, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   /// The same where what is written is taken in as it is committed.

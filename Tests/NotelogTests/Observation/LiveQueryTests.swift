@@ -35,7 +35,7 @@ extension QueryUpdate {
     let items = (0..<5).map { Item(rank: $0 * 10, title: "\($0)") }
     try store.putAll(items)
     let ids = items.map(\.id)
-    var updates = store.query(Item.self).where(\.rank, in: 0..<100).sorted(by: \.rank).updates()
+    var updates = QueryUpdates(query: store.query(Item.self).where(\.rank, in: 0..<100).sorted(by: \.rank))
       .makeAsyncIterator()
     let first = try #require(try await updates.next())
     #expect(first.entries.map(\.id) == ids && first.inserted == ids)
@@ -76,8 +76,8 @@ extension QueryUpdate {
   {
     let folder = try TemporaryFolder()
     let store = try folder.create()
-    var updates = store.query(Item.self).updates().makeAsyncIterator()
-    var late = store.query(Item.self).updates().makeAsyncIterator()
+    var updates = QueryUpdates(query: store.query(Item.self)).makeAsyncIterator()
+    var late = QueryUpdates(query: store.query(Item.self)).makeAsyncIterator()
     #expect(try await updates.next()?.entries.count == 0)
     try store.putAll([Item(rank: 1)])
     #expect(updates.news.waitingCount == 1)
@@ -92,7 +92,7 @@ extension QueryUpdate {
     var generator = SeededGenerator(seed: 34)
     var items = (0..<40).map { Item(rank: $0) }
     try store.putAll(items)
-    var updates = store.query(Item.self).sorted(by: \.rank).updates().makeAsyncIterator()
+    var updates = QueryUpdates(query: store.query(Item.self).sorted(by: \.rank)).makeAsyncIterator()
     var shown: [RecordID] = []
     for round in 0..<60 {
       let update = try #require(try await updates.next())
@@ -118,7 +118,7 @@ extension QueryUpdate {
     let store = try folder.create()
     let items = (0..<200).map { Item(rank: $0) }
     try store.putAll(items)
-    var updates = store.query(Item.self).sorted(by: \.rank).limit(50).updates().makeAsyncIterator()
+    var updates = QueryUpdates(query: store.query(Item.self).sorted(by: \.rank).limit(50)).makeAsyncIterator()
     _ = try await updates.next()
     for round in 0..<50 {
       try store.putAll(items.map { Item(id: $0.id, rank: $0.rank + round) }, .buffered)
@@ -135,7 +135,8 @@ extension QueryUpdate {
     let item = Item(rank: 1, title: "a")
     try store.putAll([item])
     store.lock()
-    var updates = store.query(Item.self).filter(\.title) { $0 == "a" }.updates().makeAsyncIterator()
+    var updates = QueryUpdates(query: store.query(Item.self).filter(\.title) { $0 == "a" })
+      .makeAsyncIterator()
     await #expect(throws: NotelogError(.locked, "")) { try await updates.next() }
     try store.unlock(TemporaryFolder.key)
     try await store.write { tx in try tx.update(Item.self, item.id) { $0.set(\.rank, 2) } }

@@ -196,7 +196,7 @@ private struct Mail: Record {
     }
     try store.close()
     let verification = try Store.verify(at: folder.path)
-    #expect(verification.condition == .sound)
+    #expect(verification.verdict == .sound)
   }
 
   @Test func `a snapshot's pages are those of its moment`() throws {

@@ -66,7 +66,7 @@ private let locked = NotelogError(.locked, "")
     store = try folder.open()
     isRefused(naming: people[0].id) { try store.putAll([Colleague(email: people[1].email, phone: 8)]) }
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `a condition on such a value opens the record that has it, and no other`() throws {
@@ -219,7 +219,7 @@ private let locked = NotelogError(.locked, "")
     }
     #expect(!after.contains(guessed))
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `a field that is given another key refuses values under the former one too`() throws {
@@ -289,7 +289,7 @@ private let locked = NotelogError(.locked, "")
     try store.putAll([Colleague(email: "d", phone: 5)])
     isRefused { try store.putAll([Colleague(email: "d", phone: 6)]) }
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   /// INV-E4: somebody with the files alters a digest, under checksums that fit.
@@ -323,7 +323,7 @@ private let locked = NotelogError(.locked, "")
     let found = try Store.verify(at: folder.path, unlocking: TemporaryFolder.key)
     #expect(found.findings.count == 2 && found.findings.allSatisfy { $0.record == people[3].id })
     #expect(!found.isSound(.tags) && found.isSound(.structure) && found.isSound(.index))
-    #expect(try Store.verify(at: folder.path).condition == .sound)
+    #expect(try Store.verify(at: folder.path).verdict == .sound)
   }
 
   @Test func `numbers that are equal are one value, and a long one is refused`() throws {
@@ -398,7 +398,7 @@ private let locked = NotelogError(.locked, "")
     }
     #expect(try Set(store.query(Colleague.self).entries().compactMap { try $0.email }) == Set(held.keys))
     try store.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `a rule on what is plain, JSON, or under keys that records name is a mistake`() {

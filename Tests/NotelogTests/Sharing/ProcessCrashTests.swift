@@ -28,7 +28,7 @@
       }
       try store.close()
       let verification = try Store.verify(at: crowd.folder.path, unlocking: SharingCrowd.key)
-      #expect(verification.findings.isEmpty && verification.condition == .sound)
+      #expect(verification.findings.isEmpty && verification.verdict == .sound)
     }
   }
 

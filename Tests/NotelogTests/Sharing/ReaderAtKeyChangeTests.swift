@@ -60,7 +60,7 @@ enum KeyringChange: CaseIterable {
     let verification = try Store.verify(in: disk, unlocking: credential)
     // Between the two files, one is older: that is no damage.
     let damages = verification.findings.filter(\.isDamage)
-    #expect(damages.isEmpty && verification.condition == .sound, "\(place): \(verification)")
+    #expect(damages.isEmpty && verification.verdict == .sound, "\(place): \(verification)")
     #expect(verification.openedCount == 2 * notes.count, "\(place)")
     let (copy, restored) = (SimulatedDisk(), SimulatedDisk())
     #expect(try Store.backup(disk, to: copy).findings.isEmpty, "\(place)")

@@ -221,7 +221,7 @@ import Testing
     #expect(try app.query(Place.self).count() == 2)
     #expect(throws: NotelogError(.busy, "")) { try app.write { _ in try app.suspend() } }
     try app.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
   @Test func `processes that lease the store write in turns, and waiting ends when the lock is given back`()
@@ -258,7 +258,7 @@ import Testing
     #expect(try held.query(Note.self).count() == 1)
     for store in stores { try store.close() }
     try held.close()
-    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).condition == .sound)
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 }
 
