@@ -27,8 +27,8 @@ import COpenSSL
     return unsafe CipherFunctions.evp(cipher)
   }
 
-  /// The name of the tag's parameter, at the start of a cache line. OpenSSL compares it several times a message, and
-  /// `strcmp` is slow at a page's end: a literal that lay there cost a search of texts 12 % (decision 0114).
+  /// The name of the tag's parameter, at the start of a cache line. OpenSSL compares it with others for each
+  /// message, and `strcmp` is slow at a page's end: a literal that lay there cost scans 8 % (decision 0114).
   private nonisolated(unsafe) static let tagName: UnsafePointer<CChar> = {
     // SAFETY: it is written before anyone else has it, never freed, and ended by a zero.
     let line = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
