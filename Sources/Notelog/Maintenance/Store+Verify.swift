@@ -297,7 +297,8 @@ struct RecordVerifier: ~Copyable {
         try plan.check(entry, index, id, in: bytes)
         try check(bytes.extracting(entry.range), entry, index, plan, id, bytes)
       } else {
-        // The next value overwrites it. A closure on its bytes would count what it holds, for every value.
+        // A closure on the value's bytes would count what it holds, for every value.
+        defer { opening.wipe() }
         try opening.load(entry, in: bytes, of: id, index, plan, opener)
         try check(opening.bytes, entry, index, plan, id, bytes)
       }

@@ -78,6 +78,8 @@ private struct Guest: Record {
     let shown = try query(store)
     #expect(shown.all == shown.doubtful)
     #expect(throws: NotelogError(.readOnly, "")) { try store.write { tx in try tx.put(Guest()) } }
+    #expect(store.info().verdict == .unproven)
     try store.close()
+    #expect(try Store.verify(at: folder.path).verdict == .unproven)
   }
 }
