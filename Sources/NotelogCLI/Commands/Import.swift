@@ -88,7 +88,7 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
           try batch.add(line, number: reader.lineNumber)
-          guard batch.isFull(batchCount) else { continue }
+          guard batch.batch.isFull(batchCount) else { continue }
           try batch.commit(upTo: reader.lineNumber)
           reader.tell(progress)
         }
@@ -158,16 +158,16 @@ private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCo
   }
   let source = table
   return try call.withStore(.required) { store in
-    var taken = TableImport(source, into: try proposal.collection(in: store), of: store)
+    let taken = TableImport(source, into: try proposal.collection(in: store), of: store)
     let progress = Progress("importing")
     defer { progress.finish() }
-    try Interrupt.deferred {
-      try taken.run(progress)
+    let (newCount, knownCount) = try Interrupt.deferred {
+      let counts = try taken.run(progress)
       try store.finishImport()
+      return counts
     }
     try Console.out.write(
-      "imported   \(taken.newCount) records\(taken.knownCount > 0 ? ", \(taken.knownCount) were there" : "")\n"
-    )
+      "imported   \(newCount) records\(knownCount > 0 ? ", \(knownCount) were there" : "")\n")
     let count = try taken.compare()
     try Console.out.write(TableProposal.outcome(source, count))
     return .done
@@ -208,18 +208,14 @@ private struct ImportBatch {
   let durability: Durability
   /// Whether ids are printed.
   let isAcknowledging: Bool
-  var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] = []
+  var batch = RecordBatch()
   var ids: Set<RecordID> = []
   /// The collections met so far, by the name that lines give them.
   var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
-  var byteCount = 0
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
   var hasFailed = false
   /// The number of the last line that was committed.
   var committedLine = 0
-
-  /// A transaction holds 64 MiB at most, so a batch ends before that too.
-  func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
 
   mutating func add(_ line: [UInt8], number: Int) throws {
     let json = try JSONReader.read(line, errorPrefix: "")
@@ -254,8 +250,7 @@ private struct ImportBatch {
       try commit(upTo: number - 1)
       ids.insert(id)
     }
-    records.append((collection, id, values))
-    byteCount += line.count
+    batch.add(id, values, to: collection, byteCount: line.count)
   }
 
   private mutating func collection(
@@ -285,17 +280,13 @@ private struct ImportBatch {
   }
 
   mutating func commit(upTo line: Int) throws {
+    let records = batch.records
     guard !records.isEmpty else { return }
-    let records = self.records
     hasFailed = true
-    try store.write(durability) { tx in
-      for record in records { try tx.put(in: record.collection, record.id, record.values) }
-    }
+    try batch.commit(to: store, durability)
     hasFailed = false
     committedLine = line
-    self.records.removeAll(keepingCapacity: true)
     ids.removeAll(keepingCapacity: true)
-    byteCount = 0
     guard isAcknowledging else { return }
     do {
       for record in records { try Console.out.write(record.id.shown + "\n") }

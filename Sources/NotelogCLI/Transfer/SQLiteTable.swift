@@ -35,28 +35,27 @@ enum SQLiteTable {
         .failed, "'\(path)' has text in \(encoding)",
         hint: "'.dump' into a new database, with PRAGMA encoding = 'UTF-8'")
     }
-    let counts = try Self.counts(path, table, taken.map(\.name))
-    var columns: [SourceColumn] = []
-    for (column, kinds) in zip(taken, counts.kinds) {
-      if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
-        throw try Self.mixedBytes(path, table, column.name)
-      }
-      let type = try Self.type(column, kinds, isCoreData)
-      let name = isCoreData && column.name.hasPrefix("Z") ? column.name.dropFirst().lowercased() : column.name
-      columns.append(SourceColumn(name: name, source: column.name, type: type, kinds))
-    }
     // The rows, each a line: its number, and its values as `valueExpression` has them.
     let query = rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
-    return SourceTable(
+    let declared = Dictionary(taken.map { ($0.name, $0) }) { first, _ in first }
+    return try SourceTable(
       name: isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table,
-      identity: "sqlite \(table)", columns: columns, dropped: dropped, rowCount: counts.rows
-    ) { columns, body in
+      identity: "sqlite \(table)", columns: taken.map(\.name), dropped: dropped
+    ) { body in
       try forEachLine(path, query) { line in
         let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
-        guard parts.count == columns.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
+        guard parts.count == taken.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
         else { throw unexpected }
-        try body(number, try zip(parts.dropFirst(), columns).map { try value($0, $1, number) })
+        try body(number, try zip(parts.dropFirst(), taken).map { try cell($0, $1.name, number) })
       }
+    } column: { name, kinds in
+      if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
+        throw try mixedBytes(path, table, name)
+      }
+      guard let column = declared[name] else { throw unexpected }
+      return SourceColumn(
+        name: isCoreData && name.hasPrefix("Z") ? name.dropFirst().lowercased() : name, source: name,
+        type: try type(column, kinds, isCoreData), kinds)
     }
   }
 
@@ -114,38 +113,6 @@ enum SQLiteTable {
       ? .boolean : type
   }
 
-  /// How many rows there are, and what the columns' values are.
-  private static func counts(_ path: String, _ table: String, _ columns: [String]) throws -> (
-    rows: Int, kinds: [ColumnKinds]
-  ) {
-    var sums = ["count(*)"]
-    for column in columns.map(quoted) {
-      for kind in ["integer", "real", "text", "blob", "null"] {
-        sums.append("total(typeof(\(column)) = '\(kind)')")
-      }
-      sums.append("total(typeof(\(column)) = 'integer' AND \(column) IN (0, 1))")
-      let short = ColumnKinds.shortIntegers
-      sums.append(
-        "total(typeof(\(column)) = 'integer' AND \(column) NOT BETWEEN \(short.lowerBound) AND \(short.upperBound))"
-      )
-    }
-    // A select has room for 2,000 results, and a table for as many columns.
-    var numbers: [Int] = []
-    for start in stride(from: 0, to: sums.count, by: 1200) {
-      let part = sums[start..<min(start + 1200, sums.count)].joined(separator: ", ")
-      let line = try lines(path, "SELECT \(part) FROM \(quoted(table))").first ?? ""
-      numbers += line.split(separator: "|").compactMap { Double($0).map { Int($0) } }
-    }
-    guard numbers.count == sums.count else { throw unexpected }
-    let kinds = columns.indices.map { index in
-      let n = Array(numbers[(1 + 7 * index)..<(8 + 7 * index)])
-      return ColumnKinds(
-        integers: n[0], doubles: n[1], texts: n[2], bytes: n[3], nothing: n[4], zerosAndOnes: n[5],
-        longIntegers: n[6])
-    }
-    return (numbers[0], kinds)
-  }
-
   private static func rows(_ table: String, _ columns: [String], _ found: [Declaration], isWithoutRowID: Bool)
     -> String
   {
@@ -166,36 +133,28 @@ enum SQLiteTable {
     """
   }
 
-  private static func value(_ part: ArraySlice<UInt8>, _ column: SourceColumn, _ row: Int64) throws
-    -> DynamicValue
-  {
+  private static func cell(_ part: ArraySlice<UInt8>, _ column: String, _ row: Int64) throws -> SourceCell {
     let rest = part.dropFirst()
     let text = String(decoding: rest, as: UTF8.self)
-    let value: DynamicValue?
-    var shown: String? = text
     switch part.first {
-    case UInt8(ascii: "N"): (value, shown) = (column.isOptional ? .missing : nil, nil)
-    // Seventeen digits are more than a text of it needs.
-    case UInt8(ascii: "R") where column.type == .text: value = Double(text).map { .text($0.description) }
-    // A number says of no moment since when it counts, but in Core Data's tables.
-    case UInt8(ascii: "I"), UInt8(ascii: "R"):
-      value =
-        column.type == .date && column.found != .date ? nil : DynamicValue(number: text, as: column.type)
+    case UInt8(ascii: "N"): return .json(.null)
+    case UInt8(ascii: "I"): return .json(.number(text))
+    case UInt8(ascii: "R"):
+      guard let double = Double(text), double.isFinite else {
+        throw ToolError(.failed, "row \(row), column '\(column)': '\(text)' is not a double value")
+      }
+      // Seventeen digits are more than a text of it needs.
+      return .json(.number(double.description))
     case UInt8(ascii: "T"):
       guard let bytes = bytes(hex: rest), let text = String(validating: bytes, as: UTF8.self) else {
-        throw ToolError(.failed, "row \(row), column '\(column.name)': the text is not UTF-8")
+        throw ToolError(.failed, "row \(row), column '\(column)': the text is not UTF-8")
       }
-      (value, shown) = (column.value(text), text)
+      return .json(.string(text))
     case UInt8(ascii: "B"):
-      // Core Data keeps a UUID as its bytes.
-      value =
-        column.type == .uuid
-        ? RecordID(text).map { .uuid($0.uuid) }
-        : column.type == .bytes ? bytes(hex: rest).map { .bytes($0) } : nil
-    default: value = nil
+      if let bytes = bytes(hex: rest) { return .bytes(bytes) }
+    default: break
     }
-    guard let value else { throw column.refusal(shown, row: row) }
-    return value
+    throw unexpected
   }
 
   // MARK: The program
@@ -226,10 +185,7 @@ enum SQLiteTable {
       throw ToolError(.failed, "cannot run 'sqlite3'", hint: "install it: apt-get install sqlite3")
     }
     var reader = LineReader(Input(borrowing: program.output.number, name: "sqlite3's answer"))
-    while let line = try reader.next() {
-      if Interrupt.isRequested { throw ToolError.interrupted }
-      try body(line[...])
-    }
+    while let line = try reader.next() { try body(line[...]) }
     guard program.wait() == 0 else { throw ToolError(.failed, "sqlite3 could not read '\(path)'") }
   }
 

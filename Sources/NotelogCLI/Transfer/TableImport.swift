@@ -4,9 +4,20 @@
 import Foundation
 import Notelog
 
+/// What a row has in one column, before anybody knows what the column is.
+enum SourceCell {
+  /// Nothing, where a text is not told from it.
+  case empty
+  /// A text that may stand for a number.
+  case word(String)
+  case json(JSONValue)
+  case bytes([UInt8])
+}
+
 /// Rows that can be gone through as often as one likes.
 struct SourceTable {
-  typealias Rows = ([SourceColumn], (Int64, [DynamicValue]) throws -> Void) throws -> Void
+  /// Goes through all rows: a number that is the row's own, and a cell for each column.
+  typealias Rows = ((Int64, [SourceCell]) throws -> Void) throws -> Void
 
   /// What the collection is called where nobody says otherwise.
   let name: String
@@ -15,22 +26,44 @@ struct SourceTable {
   /// Its columns; who knows the fields that take them says so here, before rows are asked for.
   var columns: [SourceColumn]
   /// The columns that are not taken.
-  var dropped: [String] = []
+  let dropped: [String]
   /// How many rows there are.
   let rowCount: Int
-  /// Goes through all rows, as the columns have it.
-  let rows: Rows
+  private let rows: Rows
+
+  /// Goes through all rows to see what the columns are.
+  ///
+  /// - Parameters:
+  ///   - name: What the collection is called where nobody says otherwise.
+  ///   - kind: What tells this table from others of its name.
+  ///   - names: The columns' names.
+  ///   - dropped: The columns that are not taken.
+  ///   - rows: The rows, each with as many cells as there are columns.
+  ///   - column: The column that has a name and values of some kinds.
+  init(
+    name: String, identity: String, columns names: [String], dropped: [String] = [], rows: @escaping Rows,
+    column: (String, ColumnKinds) throws -> SourceColumn = { name, kinds in
+      SourceColumn(name: name, type: try kinds.type(of: name), kinds)
+    }
+  ) throws {
+    var kinds = Array(repeating: ColumnKinds(), count: names.count)
+    var count = 0
+    try rows { _, cells in
+      for (index, cell) in cells.enumerated() { kinds[index].count(cell) }
+      count += 1
+    }
+    (self.name, self.identity, self.dropped, self.rows) = (name, identity, dropped, rows)
+    rowCount = count
+    columns = try zip(names, kinds).map(column)
+  }
 
   /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none
   /// where it is optional.
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws { try rows(columns, body) }
-
-  /// The first half of the ids of this table's records in a collection, the second being the row's number:
-  /// always the same, so that an import that was interrupted knows what it has.
-  func idPrefix(in collection: String) -> UInt64 {
-    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    (identity + "\n" + collection).utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-      | 1
+  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
+    try rows { row, cells in
+      if Interrupt.isRequested { throw ToolError.interrupted }
+      try body(row, try zip(columns, cells).map { column, cell in try column.value(cell, row: row) })
+    }
   }
 }
 
@@ -83,9 +116,46 @@ struct SourceColumn: Equatable, Sendable {
     return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
   }
 
+  /// What a cell is as a value of the column's.
+  ///
+  /// - Throws: Where it is none, or nothing, and the column is not optional.
+  func value(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
+    let value: DynamicValue?
+    var shown: String?
+    switch cell {
+    case .empty, .json(.null):
+      // In a column of texts that are not optional, an empty cell can be nothing else than an empty text.
+      if case .empty = cell, !isOptional, type == .text { return .text("") }
+      value = isOptional ? .missing : nil
+    case .word(let text), .json(.string(let text)):
+      shown = text
+      value = self.value(text)
+    case .bytes(let bytes):
+      if type == .bytes { return .bytes(bytes) }
+      shown = DynamicValue.bytes(bytes).description.uppercased()
+      // Core Data keeps a UUID as its bytes.
+      value = type == .uuid && bytes.count == 16 ? .uuid(RecordID(bytes: bytes).uuid) : nil
+    case .json(let json):
+      let text = String(decoding: json.text, as: UTF8.self)
+      shown = text
+      value =
+        switch (json, type) {
+        case (.array, .json), (.object, .json): .json(json.text)
+        case (.number, .text), (.boolean, .text): .text(text)
+        case (.number, .boolean): ["0": .boolean(false), "1": .boolean(true)][text]
+        // A number says of no moment since when it counts, but in Core Data's tables.
+        case (.number, .date) where found == .date:
+          Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+        default: DynamicValue(json: json, as: type)
+        }
+    }
+    guard let value else { throw refusal(shown, row: row) }
+    return value
+  }
+
   /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
   /// when it is printed, or the same number.
-  func value(_ text: String) -> DynamicValue? {
+  private func value(_ text: String) -> DynamicValue? {
     if field != nil { return DynamicValue(strictly: text, as: type) }
     if type == .text { return .text(text) }
     guard let value = DynamicValue(strictly: text, as: type),
@@ -95,7 +165,7 @@ struct SourceColumn: Equatable, Sendable {
   }
 
   /// That a row's value does not fit. What goes into a sealed field is not quoted.
-  func refusal(_ shown: String?, row: Int64) -> ToolError {
+  private func refusal(_ shown: String?, row: Int64) -> ToolError {
     let place = "row \(row), column '\(name)': "
     guard let shown else {
       return ToolError(.failed, place + "there is no value, and the field is not optional")
@@ -152,19 +222,41 @@ struct ColumnKinds: Equatable, Sendable {
   /// How many of the texts are numbers that no number keeps.
   var longNumbers = 0
 
-  /// The integers that a double keeps, each.
-  static let shortIntegers = -(Int64(1) << 53)...Int64(1) << 53
+  mutating func count(_ cell: SourceCell) {
+    switch cell {
+    case .empty, .json(.null): nothing += 1
+    case .bytes: bytes += 1
+    case .word("true"), .word("false"), .json(.boolean): booleans += 1
+    case .json(.string): texts += 1
+    case .json(.array), .json(.object): documents += 1
+    // A word is a number only where printing it gives the same characters: 007, +5, 1E5 and 1.50 are text.
+    case .word(let text): count(number: text) { $0 == text }
+    // A number of JSON is one however it is written, but for what has more digits than any number keeps.
+    case .json(.number(let text)):
+      let before = texts
+      count(number: text) { _ in text.utf8.contains { ".eE".utf8.contains($0) } || Int64(text) != nil }
+      longNumbers += texts - before
+    }
+  }
 
-  mutating func count(_ integer: Int64) {
-    integers += 1
-    if !Self.shortIntegers.contains(integer) { longIntegers += 1 }
+  /// Counts a text that may be a number, where `isMeant` says of the number as it is printed that it is.
+  private mutating func count(number text: String, _ isMeant: (String) -> Bool) {
+    if let integer = Int64(text), isMeant(integer.description) {
+      integers += 1
+      if integer == 0 || integer == 1 { zerosAndOnes += 1 }
+      if integer.magnitude > 1 << 53 { longIntegers += 1 }
+    } else if let double = Double(text), double.isFinite, isMeant(double.description) {
+      doubles += 1
+    } else {
+      texts += 1
+    }
   }
 
   /// The type that holds all of them: numbers become text beside text.
   func type(of column: String) throws -> FieldType {
     let others = integers + doubles + booleans + texts
     if bytes > 0 || documents > 0 {
-      guard others == 0, bytes == 0 || documents == 0 else {
+      guard others == 0 else {
         throw ToolError(
           .failed, "the column '\(column)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
         )
@@ -293,29 +385,56 @@ extension SourceTable {
   }
 }
 
+/// Records on their way into a store, in transactions of limited size.
+struct RecordBatch {
+  private(set) var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] =
+    []
+  private var byteCount = 0
+
+  /// A transaction holds 64 MiB at most, so a batch ends before that too.
+  func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
+
+  mutating func add(
+    _ id: RecordID, _ values: [String: DynamicValue], to collection: DynamicCollection, byteCount: Int
+  ) {
+    records.append((collection, id, values))
+    self.byteCount += byteCount
+  }
+
+  /// Writes the records, and is empty.
+  mutating func commit(to store: Store, _ durability: Durability) throws {
+    let records = records
+    try store.write(durability) { tx in
+      for record in records { try tx.put(in: record.collection, record.id, record.values) }
+    }
+    self = RecordBatch()
+  }
+}
+
 /// Rows on their way into a store.
 struct TableImport {
-  private static let batchCount = 1000
-  private static let batchBytes = 16 << 20
-
   let table: SourceTable
   let store: Store
   let collection: DynamicCollection
-  /// How many records were written, and how many were there.
-  private(set) var newCount = 0
-  private(set) var knownCount = 0
-  private var batch: [(id: RecordID, values: [String: DynamicValue])] = []
-  private var byteCount = 0
+  /// The first half of the ids of this table's records in the collection, the second being the row's number:
+  /// always the same, so that an import that was interrupted knows what it has.
   private let idPrefix: UInt64
 
   init(_ table: SourceTable, into collection: DynamicCollection, of store: Store) {
     (self.table, self.collection, self.store) = (table, collection, store)
-    idPrefix = table.idPrefix(in: collection.name)
+    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
+    let hash = (table.identity + "\n" + collection.name).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    }
+    idPrefix = hash | 1
   }
 
   /// Compares the rows whose records are there, and writes the others: none where one differs, or does not
   /// fit its field. What was interrupted goes on when it is run again.
-  mutating func run(_ progress: Progress) throws {
+  ///
+  /// - Returns: How many records were written, and how many were there.
+  func run(_ progress: Progress) throws -> (newCount: Int, knownCount: Int) {
+    var (newCount, knownCount) = (0, 0)
     if try collection.count > 0 {
       knownCount = try compare(isBefore: true)
     } else if table.columns.contains(where: { $0.field != nil }) {
@@ -323,33 +442,22 @@ struct TableImport {
       try table.forEachRow { _, _ in }
     }
     let names = table.columns.map(\.name)
-    // The closure changes a copy: the table it is called by is a part of this.
-    var state = self
+    var batch = RecordBatch()
     try table.forEachRow { row, values in
-      let id = state.id(row)
-      let there = state.knownCount > 0 ? try state.collection.get(id) : nil
-      if there == nil {
-        state.batch.append((id, Dictionary(zip(names, values)) { first, _ in first }))
-        state.byteCount += values.reduce(0) { $0 + $1.roughByteCount }
-        if state.batch.count >= Self.batchCount || state.byteCount >= Self.batchBytes { try state.commit() }
+      let id = id(row)
+      if try knownCount == 0 || collection.get(id) == nil {
+        let record = Dictionary(zip(names, values)) { first, _ in first }
+        batch.add(id, record, to: collection, byteCount: values.reduce(0) { $0 + $1.roughByteCount })
+        newCount += 1
+        if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
       }
-      _ = progress.update(state.newCount + state.knownCount, of: state.table.rowCount)
+      _ = progress.update(newCount + knownCount, of: table.rowCount)
     }
-    try state.commit()
-    self = state
+    try batch.commit(to: store, .flushed)
+    return (newCount, knownCount)
   }
 
   private func id(_ row: Int64) -> RecordID { RecordID(high: idPrefix, low: UInt64(bitPattern: row)) }
-
-  private mutating func commit() throws {
-    let (batch, collection) = (batch, collection)
-    try store.write(.flushed) { tx in
-      for record in batch { try tx.put(in: collection, record.id, record.values) }
-    }
-    newCount += batch.count
-    self.batch.removeAll(keepingCapacity: true)
-    byteCount = 0
-  }
 
   /// Reads the table again, and compares each row with its record; and sees that there is no record of a row
   /// that is gone.
