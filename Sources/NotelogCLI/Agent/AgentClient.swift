@@ -39,7 +39,7 @@ enum AgentClient {
   ///
   /// - Returns: Its answer; nil where there is no agent.
   /// - Throws: Where what listens there may not be asked, or does not answer.
-  static func ask(_ request: AgentRequest) throws -> AgentReply? {
+  static func ask(_ request: AgentMessage) throws -> AgentMessage? {
     guard let place = AgentPlace() else { return nil }
     let message = try request.message()
     // One that was about to end answers nobody; where it was, there is nobody then, or another one.
@@ -52,7 +52,7 @@ enum AgentClient {
         let answer = LocalSocket.receive(
           from: socket, byteCountMax: AgentMessage.replySizeMax, milliseconds: timeout)
       {
-        guard let reply = AgentReply(answer) else { break }
+        guard let reply = AgentMessage(answer) else { break }
         return reply
       }
     }
@@ -79,7 +79,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// reason to stop: there is the password.
   static func find(_ store: RecordID) -> SecretBytes? {
     do {
-      if case .root(let root) = try AgentClient.ask(.root(store)) { return root }
+      if case .kept(let root) = try AgentClient.ask(.root(store)) { return root }
     } catch { Console.say("warning", ToolError(any: error).message) }
     return KernelKeyring.find(kernelPrefix + store.description, byteCount: AgentMessage.rootSize)
   }
@@ -91,7 +91,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
       try KernelKeyring.keep(root, named: Self.kernelPrefix + store.description, seconds: seconds)
     case .agent:
       _ = try AgentPlace.required()
-      let request = AgentRequest.keep(store, seconds: seconds, root: root)
+      let request = AgentMessage.keep(store, seconds: seconds, root: root)
       var reply = try AgentClient.ask(request)
       if reply == nil {
         try AgentClient.start()
@@ -113,7 +113,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
     // The kernel first: whatever the agent says, that is done.
     let name = kernelPrefix + (store?.description ?? "")
     if KernelKeyring.refusal == nil { try KernelKeyring.forget(name, isPrefix: store == nil) }
-    switch try AgentClient.ask(store.map { .forget($0) } ?? .forgetAll) {
+    switch try AgentClient.ask(.forget(store)) {
     case .done, nil: return
     default: throw ToolError(.failed, "the agent refused to forget")
     }

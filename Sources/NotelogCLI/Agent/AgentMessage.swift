@@ -6,104 +6,35 @@
 //   request     kind  then
 //   root        1     store's id, 16 bytes
 //   keep        2     store's id, 16 bytes; seconds, 4; unlock root, 32
-//   forget      3     store's id, 16 bytes
-//   forget all  4
-//   list        5
-//   stop        6
+//   forget      3     store's id, 16 bytes; or nothing, for all stores
+//   list        4
+//   stop        5
 //
 //   reply       kind  then
-//   done        0
-//   root        1     unlock root, 32 bytes
-//   none        2
-//   list        3     for each store: id, 16 bytes; seconds left, 4
-//   refused     4     the request was not understood
-//   full        5     the agent keeps as many stores as it may
+//   done        6
+//   kept        7     unlock root, 32 bytes
+//   none        8
+//   stores      9     for each store: id, 16 bytes; seconds left, 4
+//   refused     10    the request was not understood
+//   full        11    the agent keeps as many stores as it may
 import Foundation
 import Notelog
 
-/// What may be asked of the agent.
-enum AgentRequest: Sendable {
+/// What may be asked of the agent, and what it answers.
+enum AgentMessage: Sendable {
   case root(RecordID)
   case keep(RecordID, seconds: UInt32, root: SecretBytes)
-  case forget(RecordID)
-  case forgetAll
+  case forget(RecordID?)
   case list
   case stop
 
-  /// Reads a request without its length; nil where it is none of this version.
-  init?(_ message: SecretBytes) {
-    guard let reader = AgentMessage.Reader(message) else { return nil }
-    switch (reader.kind, reader.rest) {
-    case (1, 16): self = .root(reader.id(at: 0))
-    case (2, 52):
-      let seconds = reader.integer(at: 16)
-      guard seconds > 0, let root = reader.secret(at: 20) else { return nil }
-      self = .keep(reader.id(at: 0), seconds: seconds, root: root)
-    case (3, 16): self = .forget(reader.id(at: 0))
-    case (4, 0): self = .forgetAll
-    case (5, 0): self = .list
-    case (6, 0): self = .stop
-    default: return nil
-    }
-  }
-
-  /// The whole message.
-  func message() throws -> SecretBytes {
-    switch self {
-    case .root(let id): try AgentMessage.make(1, id.byteArray)
-    case .keep(let id, let seconds, let root):
-      try AgentMessage.make(2, id.byteArray + AgentMessage.bytes(of: seconds), secret: root)
-    case .forget(let id): try AgentMessage.make(3, id.byteArray)
-    case .forgetAll: try AgentMessage.make(4)
-    case .list: try AgentMessage.make(5)
-    case .stop: try AgentMessage.make(6)
-    }
-  }
-}
-
-/// What the agent answers.
-enum AgentReply: Sendable {
   case done
-  case root(SecretBytes)
+  case kept(SecretBytes)
   case none
-  case list([(store: RecordID, seconds: UInt32)])
+  case stores([(store: RecordID, seconds: UInt32)])
   case refused
   case full
 
-  /// Reads a reply without its length; nil where it is none of this version.
-  init?(_ message: SecretBytes) {
-    guard let reader = AgentMessage.Reader(message) else { return nil }
-    switch (reader.kind, reader.rest) {
-    case (0, 0): self = .done
-    case (1, AgentMessage.rootSize):
-      guard let root = reader.secret(at: 0) else { return nil }
-      self = .root(root)
-    case (2, 0): self = .none
-    case (3, let count) where count.isMultiple(of: 20):
-      self = .list(
-        stride(from: 0, to: count, by: 20).map { (reader.id(at: $0), reader.integer(at: $0 + 16)) })
-    case (4, 0): self = .refused
-    case (5, 0): self = .full
-    default: return nil
-    }
-  }
-
-  /// The whole message.
-  func message() throws -> SecretBytes {
-    switch self {
-    case .done: try AgentMessage.make(0)
-    case .root(let root): try AgentMessage.make(1, secret: root)
-    case .none: try AgentMessage.make(2)
-    case .list(let stores):
-      try AgentMessage.make(3, stores.flatMap { $0.store.byteArray + AgentMessage.bytes(of: $0.seconds) })
-    case .refused: try AgentMessage.make(4)
-    case .full: try AgentMessage.make(5)
-    }
-  }
-}
-
-/// The layout that all messages share.
-enum AgentMessage {
   static let version: UInt8 = 1
   static let rootSize = 32
   /// The most stores that an agent keeps.
@@ -112,53 +43,76 @@ enum AgentMessage {
   static let requestSizeMax = 2 + 52
   static let replySizeMax = 2 + 20 * storesMax
 
-  /// A message with its length before it.
-  static func make(_ kind: UInt8, _ fields: [UInt8] = [], secret: SecretBytes? = nil) throws -> SecretBytes {
+  /// Reads a message without its length; nil where it is none of this version.
+  init?(_ message: SecretBytes) {
+    func bytes(_ range: Range<Int>) -> [UInt8] {
+      message.withBytes { bytes in
+        let bytes = Span<UInt8>(_bytes: bytes)
+        return range.map { bytes[$0] }
+      }
+    }
+    func id(at offset: Int) -> RecordID { RecordID(bytes: bytes(offset..<offset + 16)) }
+    func seconds(at offset: Int) -> UInt32 {
+      bytes(offset..<offset + 4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    // A root, in memory of its own.
+    func root(at offset: Int) -> SecretBytes? {
+      try? message.extracting(offset..<offset + Self.rootSize)
+    }
+    guard message.byteCount >= 2, bytes(0..<1) == [Self.version] else { return nil }
+    // Offsets are checked against the count before they are used.
+    switch (bytes(1..<2)[0], message.byteCount - 2) {
+    case (1, 16): self = .root(id(at: 2))
+    case (2, 52):
+      guard seconds(at: 18) > 0, let root = root(at: 22) else { return nil }
+      self = .keep(id(at: 2), seconds: seconds(at: 18), root: root)
+    case (3, 16): self = .forget(id(at: 2))
+    case (3, 0): self = .forget(nil)
+    case (4, 0): self = .list
+    case (5, 0): self = .stop
+    case (6, 0): self = .done
+    case (7, Self.rootSize):
+      guard let root = root(at: 2) else { return nil }
+      self = .kept(root)
+    case (8, 0): self = .none
+    case (9, let count) where count.isMultiple(of: 20):
+      self = .stores(stride(from: 2, to: 2 + count, by: 20).map { (id(at: $0), seconds(at: $0 + 16)) })
+    case (10, 0): self = .refused
+    case (11, 0): self = .full
+    default: return nil
+    }
+  }
+
+  /// The whole message, its length before it.
+  func message() throws -> SecretBytes {
+    switch self {
+    case .root(let id): try Self.make(1, id.byteArray)
+    case .keep(let id, let seconds, let root):
+      try Self.make(2, id.byteArray + Self.bytes(of: seconds), secret: root)
+    case .forget(let id): try Self.make(3, id?.byteArray ?? [])
+    case .list: try Self.make(4)
+    case .stop: try Self.make(5)
+    case .done: try Self.make(6)
+    case .kept(let root): try Self.make(7, secret: root)
+    case .none: try Self.make(8)
+    case .stores(let stores):
+      try Self.make(9, stores.flatMap { $0.store.byteArray + Self.bytes(of: $0.seconds) })
+    case .refused: try Self.make(10)
+    case .full: try Self.make(11)
+    }
+  }
+
+  private static func make(
+    _ kind: UInt8, _ fields: [UInt8] = [], secret: SecretBytes? = nil
+  ) throws -> SecretBytes {
     let count = 2 + fields.count + (secret?.byteCount ?? 0)
     let start =
       [UInt8(truncatingIfNeeded: count), UInt8(truncatingIfNeeded: count >> 8), version, kind] + fields
     return try SecretBytes(start, followedBy: secret)
   }
 
-  static func bytes(of number: UInt32) -> [UInt8] {
+  private static func bytes(of number: UInt32) -> [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-  }
-
-  /// Reads what comes after version and kind. Offsets are from there, and checked against `rest` before they
-  /// are used.
-  struct Reader {
-    private let message: SecretBytes
-    let kind: UInt8
-    /// How many bytes there are.
-    let rest: Int
-
-    /// Nil where the version is another.
-    init?(_ message: SecretBytes) {
-      guard message.byteCount >= 2 else { return nil }
-      let (version, kind) = message.withBytes { (Span<UInt8>(_bytes: $0)[0], Span<UInt8>(_bytes: $0)[1]) }
-      guard version == AgentMessage.version else { return nil }
-      self.message = message
-      self.kind = kind
-      rest = message.byteCount - 2
-    }
-
-    func id(at offset: Int) -> RecordID { RecordID(bytes: bytes(at: offset, count: 16)) }
-
-    func integer(at offset: Int) -> UInt32 {
-      bytes(at: offset, count: 4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    /// A root, in memory of its own.
-    func secret(at offset: Int) -> SecretBytes? {
-      try? message.extracting(2 + offset..<2 + offset + rootSize)
-    }
-
-    private func bytes(at offset: Int, count: Int) -> [UInt8] {
-      message.withBytes { bytes in
-        let bytes = Span<UInt8>(_bytes: bytes)
-        return (0..<count).map { bytes[2 + offset + $0] }
-      }
-    }
   }
 }
 

@@ -84,27 +84,26 @@ struct AgentServer: ~Copyable {
       let message = LocalSocket.receive(
         from: client, byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout)
     else { return }
-    let reply = answer(AgentRequest(message))
+    let reply = answer(AgentMessage(message))
     // Who asks again after this answer finds another agent, or none, and not one that is about to end.
     if isDone { leave() }
     // A reply that can't be made or sent is the client's to miss.
     if let reply = try? reply.message() { _ = LocalSocket.send(reply, on: client) }
   }
 
-  private mutating func answer(_ request: AgentRequest?) -> AgentReply {
+  private mutating func answer(_ request: AgentMessage?) -> AgentMessage {
     let now = ContinuousClock.now
     roots.forgetEnded(at: now)
     switch request {
-    case .root(let store): return roots.root(of: store, at: now).map { .root($0) } ?? .none
+    case .root(let store): return roots.root(of: store, at: now).map { .kept($0) } ?? .none
     case .keep(let store, let seconds, let root):
       let isKept = roots.keep(root, of: store, until: now + .seconds(Int64(min(seconds, secondsMax))))
       hasKept = hasKept || isKept
       return isKept ? .done : .full
     case .forget(let store): roots.forget(store)
-    case .forgetAll: roots.forgetAll()
-    case .list: return .list(roots.list(at: now))
+    case .list: return .stores(roots.list(at: now))
     case .stop: leave()
-    case nil: return .refused
+    default: return .refused
     }
     return .done
   }
@@ -113,7 +112,7 @@ struct AgentServer: ~Copyable {
   private mutating func leave() {
     guard !hasLeft else { return }
     hasLeft = true
-    roots.forgetAll()
+    roots.forget(nil)
     PrivateFolder.remove(AgentPlace.socketName, in: folder)
     PrivateFolder.unlock(folder)
   }
@@ -146,9 +145,10 @@ struct KeptRoots: Sendable {
   /// Forgets what has had its time.
   mutating func forgetEnded(at now: ContinuousClock.Instant) { roots = roots.filter { now < $0.value.end } }
 
-  mutating func forget(_ store: RecordID) { roots[store] = nil }
-
-  mutating func forgetAll() { roots = [:] }
+  /// Forgets a store's root, or all.
+  mutating func forget(_ store: RecordID?) {
+    if let store { roots[store] = nil } else { roots = [:] }
+  }
 
   /// The stores, and the seconds that are left, in order of their ids.
   func list(at now: ContinuousClock.Instant) -> [(store: RecordID, seconds: UInt32)] {

@@ -52,7 +52,7 @@ private func showKept(_ call: Invocation) throws -> ExitCode {
   let store = call.positionals.isEmpty ? nil : try call.storeID()
   var kept: [(store: String, seconds: UInt32?, keeper: RootKeeper)] = []
   let reply = try AgentClient.ask(.list)
-  if case .list(let stores) = reply {
+  if case .stores(let stores) = reply {
     kept = stores.map { ($0.store.description, $0.seconds, .agent) }
   }
   kept += KernelKeyring.names(beginning: RootKeeper.kernelPrefix).map {
