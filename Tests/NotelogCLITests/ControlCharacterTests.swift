@@ -34,8 +34,8 @@ import Testing
     _ = try bench.run(passwordPrelude)
     let store = try Store.open(
       at: bench.folder.path + "/my.notelog", unlocking: .password("open sesame"))
-    try store.changeKeyring("adding a key") { () throws(CryptoError) in
-      try store.vault.addingKey(named: "a\u{1B}[2J\nslot        9, password", class: .whenUnlocked)
+    try store.changeKeyring("adding a key") { change throws(CryptoError) in
+      try change.addKey(named: "a\u{1B}[2J\nslot        9, password", class: .whenUnlocked)
     }
     try store.close()
     let script = """

@@ -42,7 +42,7 @@ import Testing
   @Test func `a wrap is the page's`() throws {
     let key = Keyring.DataKey(
       reference: KeyReference(rawValue: 1), accessClass: .whenUnlocked, number: 0, generation: 1,
-      wrappingKey: 0, isEffaceable: false, wrap: KeyWrap(bytes: try Self.vectors()[2]))
+      wrappingKey: 0, isEffaceable: false, wrap: try Self.vectors()[2])
     let opened = try key.unwrap(
       under: secret([UInt8](repeating: 3, count: 32)), storeID: Self.store)
     #expect(reveal(opened) == [UInt8](repeating: 2, count: 32))

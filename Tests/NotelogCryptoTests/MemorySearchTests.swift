@@ -47,7 +47,7 @@
 
       // The same keyring, unlocked here, says what to look for.
       let opened = try keyring.openSlot(
-        .rawKey(secret(Self.pattern(seed: 3))), slot: nil)
+        .rawKey(secret(Self.pattern(seed: 3))))
       let root = reveal(opened.key.secret)
       var classKeys: [[UInt8]] = []
       for entry in keyring.wrappingKeys {
@@ -88,7 +88,7 @@
       let keyring = try Keyring(parsing: try #require(lines.first { $0.word == "KEYRING" }).bytes)
       let sealed = lines.filter { $0.word == "SEALED" }.map(\.bytes)
       try #require(sealed.count == 2)
-      let opened = try keyring.openSlot(.rawKey(secret(Self.pattern(seed: 3))), slot: nil)
+      let opened = try keyring.openSlot(.rawKey(secret(Self.pattern(seed: 3))))
       let entry = try #require(keyring.wrappingKeys.first)
       let classKey = try keyring.open(entry, under: opened.key.secret)
       let effaceable = try secret(Self.pattern(seed: 7))

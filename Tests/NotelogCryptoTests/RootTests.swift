@@ -9,7 +9,7 @@ import Testing
   private func makeVault() throws -> Vault {
     let vault = try Keyring.create(
       storeID: ID16(low: 1, high: 2), credential: .rawKey(try secret([UInt8](repeating: 1, count: 32))))
-    vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "first", class: .whenUnlocked) })
     return vault
   }
 
@@ -18,7 +18,7 @@ import Testing
     let root = try vault.rootCopy()
     let schema: [UInt8] = [1, 2, 3]
     let mac = try unsafe vault.schemaMAC(schema.span.bytes)
-    vault.lock(.everything)
+    vault.lock(everything: true)
     #expect(throws: CryptoError.rootLocked) { _ = try vault.rootCopy() }
     #expect(throws: CryptoError.tamperedSchema(0)) {
       try vault.unlock(root: root, checking: [SealedSchema(bytes: [1, 2, 4], mac: mac)])
@@ -33,7 +33,7 @@ import Testing
   @Test func `every bit of a root matters`() throws {
     let vault = try makeVault()
     let root = reveal(try vault.rootCopy())
-    vault.lock(.everything)
+    vault.lock(everything: true)
     for bit in 0..<8 * root.count {
       var wrong = root
       wrong[bit >> 3] ^= 1 << UInt8(bit & 7)

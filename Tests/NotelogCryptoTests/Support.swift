@@ -19,9 +19,21 @@ func secret(_ bytes: [UInt8], in memory: SecretMemory = .shared) throws -> Secre
   return secret
 }
 
-extension WorkFactor {
-  /// N = 2^14: what tests take, that would otherwise last for minutes.
-  static let forTests = leastRead
+extension UInt8 {
+  /// scrypt's N = 2^14: what tests take, that would otherwise last for minutes.
+  static let forTests = Keyring.Slot.works.lowerBound
+}
+
+extension Vault {
+  /// A change, made by a closure that may throw anything.
+  func changed(_ body: (inout Change) throws -> Void) throws -> Change {
+    var failure: (any Error)?
+    let change = try changing { change in
+      do { try body(&change) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return change
+  }
 }
 
 func password(_ text: String) throws -> Credential { .password(try Secret(utf8: text)) }

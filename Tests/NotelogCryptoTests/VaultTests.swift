@@ -25,39 +25,44 @@ import Testing
 
   @Test func `each kind of credential unlocks its slot, and no other`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingSlot(rawKey(1)))
-    vault.adopt(try vault.addingSlot(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))))
-    vault.adopt(try vault.addingSlot(password("another"), work: .forTests))
-    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addSlot(rawKey(1)) })
+    vault.adopt(try vault.changed { try $0.addSlot(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))) })
+    vault.adopt(try vault.changed { try $0.addSlot(password("another"), work: .forTests) })
+    vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
     let key = try vault.sealingKey(vault.currentReference(ofKeyNamed: "notes"))
     let sealed = try key.seal([1, 2, 3])
 
     let reopened = try reopen(vault)
     for (credential, slot) in [("password", UInt32(0)), ("another", 3)] {
-      #expect(try reopened.unlock(password(credential)) == slot)
-      reopened.lock(.everything)
+      #expect(try reopened.slots(openedBy: password(credential)) == [slot])
+      try reopened.unlock(password(credential))
+      reopened.lock(everything: true)
     }
-    #expect(try reopened.unlock(rawKey(1)) == 1)
-    reopened.lock(.everything)
-    #expect(try reopened.unlock(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))) == 2)
+    #expect(try reopened.slots(openedBy: rawKey(1)) == [1])
+    try reopened.unlock(rawKey(1))
+    reopened.lock(everything: true)
+    let recoveryKey = Credential.recoveryKey(try secret([UInt8](repeating: 1, count: 32)))
+    #expect(try reopened.slots(openedBy: recoveryKey) == [2])
+    try reopened.unlock(recoveryKey)
     let again = try reopened.sealingKey(reopened.currentReference(ofKeyNamed: "notes"))
     #expect(try again.open(sealed) == [1, 2, 3])
   }
 
   @Test func `wrong password, wrong key, tampered slot, locked and missing key are told apart`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
     let reopened = try reopen(vault)
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("passwort")) }
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("")) }
     #expect(throws: CryptoError.wrongKey) { try reopened.unlock(rawKey(1)) }
-    #expect(throws: CryptoError.missingSlot(9)) { try reopened.unlock(password("password"), slot: 9) }
     #expect(throws: CryptoError.locked(.whenUnlocked)) { try reopened.sealingKey(KeyReference(rawValue: 1)) }
     #expect(throws: CryptoError.missingKey(KeyReference(rawValue: 2))) {
       try reopened.sealingKey(KeyReference(rawValue: 2))
     }
     #expect(throws: CryptoError.rootLocked) { try reopened.currentReference(ofKeyNamed: "notes") }
-    #expect(throws: CryptoError.rootLocked) { try reopened.addingKey(named: "x", class: .whenUnlocked) }
+    #expect(throws: CryptoError.rootLocked) {
+      try reopened.changed { try $0.addKey(named: "x", class: .whenUnlocked) }
+    }
     try reopened.unlock(password("password"))
     #expect(throws: CryptoError.unknownKeyName) { try reopened.currentReference(ofKeyNamed: "nots") }
   }
@@ -79,8 +84,8 @@ import Testing
 
   @Test func `locking closes by class, and unlocking opens again`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingKey(named: "strict", class: .whenUnlocked))
-    vault.adopt(try vault.addingKey(named: "lasting", class: .afterFirstUnlock))
+    vault.adopt(try vault.changed { try $0.addKey(named: "strict", class: .whenUnlocked) })
+    vault.adopt(try vault.changed { try $0.addKey(named: "lasting", class: .afterFirstUnlock) })
     let references = try ["strict", "lasting"].map { try vault.currentReference(ofKeyNamed: $0) }
     let keys = try references.map { try vault.sealingKey($0) }
     let sealed = try keys.map { try $0.seal([7]) }
@@ -95,7 +100,7 @@ import Testing
     #expect(vault.name(of: references[0]) == nil && vault.name(of: references[1]) == "lasting")
     #expect(try vault.currentReference(ofKeyNamed: "lasting") == references[1])
 
-    vault.lock(.everything)
+    vault.lock(everything: true)
     #expect(throws: CryptoError.locked(.afterFirstUnlock)) { try keys[1].open(sealed[1]) }
     #expect(throws: CryptoError.locked(.afterFirstUnlock)) { try vault.sealingKey(references[1]) }
     #expect(vault.name(of: references[1]) == nil)
@@ -107,28 +112,29 @@ import Testing
 
   @Test func `names of keys are nowhere in the keyring's bytes, and all sealed alike`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingKey(named: "a", class: .whenUnlocked))
-    vault.adopt(try vault.addingKey(named: String(repeating: "z", count: 63), class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "a", class: .whenUnlocked) })
+    vault.adopt(
+      try vault.changed { try $0.addKey(named: String(repeating: "z", count: 63), class: .whenUnlocked) })
     let text = String(decoding: vault.keyring.bytes, as: UTF8.self)
     #expect(!text.contains("zzz"))
     #expect(Set(vault.keyring.namedKeys.map(\.sealedName.count)) == [104])
     #expect(throws: CryptoError.limitExceeded(.keyName)) {
-      try vault.addingKey(named: String(repeating: "z", count: 64), class: .whenUnlocked)
+      try vault.changed { try $0.addKey(named: String(repeating: "z", count: 64), class: .whenUnlocked) }
     }
     #expect(throws: CryptoError.limitExceeded(.keyName)) {
-      try vault.addingKey(named: "", class: .whenUnlocked)
+      try vault.changed { try $0.addKey(named: "", class: .whenUnlocked) }
     }
     #expect(throws: CryptoError.duplicateKeyName) {
-      try vault.addingKey(named: "a", class: .afterFirstUnlock)
+      try vault.changed { try $0.addKey(named: "a", class: .afterFirstUnlock) }
     }
   }
 
   @Test func `a new generation seals, and the old one still opens`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
     let first = try vault.currentReference(ofKeyNamed: "notes")
     let sealed = try vault.sealingKey(first).seal([1])
-    vault.adopt(try vault.rotating(vault.namedKey("notes")))
+    vault.adopt(try vault.changed { try $0.rotate(vault.namedKey("notes")) })
     let reopened = try reopen(vault)
     try reopened.unlock(password("password"))
     let second = try reopened.currentReference(ofKeyNamed: "notes")
@@ -140,9 +146,9 @@ import Testing
 
   @Test func `changing a password rewrites its slot and nothing else`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
     let before = vault.keyring
-    let change = try vault.changingSlots([0], to: password("new"), work: .forTests)
+    let change = try vault.changed { try $0.replaceSlots([0], by: password("new"), work: .forTests) }
     #expect(vault.keyring == before, "a change is not in force before it is adopted")
     vault.adopt(change)
     #expect(vault.keyring.generation == before.generation + 1)
@@ -155,16 +161,18 @@ import Testing
 
   @Test func `slots are limited, and the last one stays`() throws {
     let vault = try makeVault()
-    #expect(throws: CryptoError.lastSlot) { try vault.removingSlots([0]) }
-    #expect(throws: CryptoError.missingSlot(5)) { try vault.removingSlots([5]) }
-    for index in 1..<8 { vault.adopt(try vault.addingSlot(password("\(index)"), work: .forTests)) }
-    #expect(throws: CryptoError.limitExceeded(.slots)) {
-      try vault.addingSlot(password("9"), work: .forTests)
+    #expect(throws: CryptoError.lastSlot) { try vault.changed { try $0.removeSlots([0]) } }
+    #expect(throws: CryptoError.missingSlot(5)) { try vault.changed { try $0.removeSlots([5]) } }
+    for index in 1..<8 {
+      vault.adopt(try vault.changed { try $0.addSlot(password("\(index)"), work: .forTests) })
     }
-    vault.adopt(try vault.removingSlots([0]))
-    vault.adopt(try vault.addingSlot(password("9"), work: .forTests))
-    for index in 0..<56 { vault.adopt(try vault.addingSlot(rawKey(UInt8(index)))) }
-    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.addingSlot(rawKey(99)) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) {
+      try vault.changed { try $0.addSlot(password("9"), work: .forTests) }
+    }
+    vault.adopt(try vault.changed { try $0.removeSlots([0]) })
+    vault.adopt(try vault.changed { try $0.addSlot(password("9"), work: .forTests) })
+    for index in 0..<56 { vault.adopt(try vault.changed { try $0.addSlot(rawKey(UInt8(index))) }) }
+    #expect(throws: CryptoError.limitExceeded(.slots)) { try vault.changed { try $0.addSlot(rawKey(99)) } }
     let reopened = try reopen(vault)
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
     try reopened.unlock(password("9"))
@@ -175,17 +183,17 @@ import Testing
   ) throws {
     let vault = try makeVault()
     #expect(throws: CryptoError.limitExceeded(.workFactor)) {
-      try vault.addingSlot(password("x"), work: WorkFactor(logN: logN))
+      try vault.changed { try $0.addSlot(password("x"), work: logN) }
     }
   }
 
   /// The bug: whoever locked the vault while scrypt was at work had it unlocked again a moment later.
   @Test func `a vault that is locked while it is being unlocked stays locked`() throws {
     let vault = try makeVault()
-    let opened = try vault.keyring.openSlot(password("password"), slot: nil)
+    let opened = try vault.keyring.openSlot(password("password"))
     #expect(throws: CryptoError.lockedMeanwhile) {
       try vault.unlockEither { keyring, isOther, epoch throws(CryptoError) in
-        vault.lock(.everything)
+        vault.lock(everything: true)
         try vault.open(keyring, opened.key, isOther: isOther, [], epoch)
       }
     }
@@ -198,7 +206,7 @@ import Testing
     let vault = try makeVault()
     let schema: [UInt8] = [1, 2, 3]
     let mac = try unsafe vault.schemaMAC(schema.span.bytes)
-    vault.lock(.everything)
+    vault.lock(everything: true)
     let good = SealedSchema(bytes: schema, mac: mac)
     #expect(throws: CryptoError.tamperedSchema(1)) {
       try vault.unlock(password("password"), checking: [good, SealedSchema(bytes: [1, 2, 4], mac: mac)])
@@ -209,22 +217,24 @@ import Testing
 
   @Test func `a password that stands in two slots is found in both`() throws {
     let vault = try makeVault()
-    vault.adopt(try vault.addingSlot(password("password"), work: .forTests))
-    vault.adopt(try vault.addingSlot(password("another"), work: .forTests))
+    vault.adopt(try vault.changed { try $0.addSlot(password("password"), work: .forTests) })
+    vault.adopt(try vault.changed { try $0.addSlot(password("another"), work: .forTests) })
     let slots = try vault.slots(openedBy: password("password"))
     #expect(slots == [0, 1])
-    vault.adopt(try vault.removingSlots(slots))
+    vault.adopt(try vault.changed { try $0.removeSlots(slots) })
     let reopened = try reopen(vault)
     #expect(throws: CryptoError.wrongPassword) { try reopened.unlock(password("password")) }
     try reopened.unlock(password("another"))
-    #expect(throws: CryptoError.lastSlot) { try vault.removingSlots(vault.keyring.slots.map(\.id)) }
+    #expect(throws: CryptoError.lastSlot) {
+      try vault.changed { try $0.removeSlots(vault.keyring.slots.map(\.id)) }
+    }
   }
 
   @Test func `classes that need this device's secret are refused where it has none`() throws {
     let vault = try makeVault()
     for accessClass in AccessClass.allCases where accessClass.isAlways || accessClass.isThisDeviceOnly {
       #expect(throws: CryptoError.noDeviceSecret) {
-        try vault.addingKey(named: "x", class: accessClass)
+        try vault.changed { try $0.addKey(named: "x", class: accessClass) }
       }
     }
   }
@@ -232,7 +242,7 @@ import Testing
   @Test func `a key or password of a wrong size is refused before any work`() throws {
     let vault = try makeVault()
     #expect(throws: CryptoError.limitExceeded(.secret)) { try vault.unlock(.rawKey(secret([1]))) }
-    vault.adopt(try vault.addingSlot(rawKey(1)))
+    vault.adopt(try vault.changed { try $0.addSlot(rawKey(1)) })
     #expect(throws: CryptoError.limitExceeded(.secret)) { try vault.unlock(.rawKey(secret([1]))) }
     #expect(throws: CryptoError.limitExceeded(.secret)) {
       try vault.unlock(.password(secret([UInt8](repeating: 1, count: 4097))))
@@ -259,7 +269,7 @@ import Testing
 
   @Test func `a vault locked and unlocked from many threads stays whole`() throws {
     let vault = try Keyring.create(storeID: Self.storeID, credential: rawKey(1))
-    vault.adopt(try vault.addingKey(named: "notes", class: .whenUnlocked))
+    vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
     let reference = try vault.currentReference(ofKeyNamed: "notes")
     let sealed = try vault.sealingKey(reference).seal([9])
     let results = onThreads(8) { thread in

@@ -19,7 +19,10 @@ private struct Bench {
     vault = try Keyring.create(
       storeID: storeID, credential: .rawKey(Secret(copying: [UInt8](repeating: 7, count: 32).rawSpan)))
     for name in ["default", "personal"] {
-      vault.adopt(try vault.addingKey(named: name, class: .whenUnlocked))
+      vault.adopt(
+        try vault.changing { change throws(CryptoError) in
+          try change.addKey(named: name, class: .whenUnlocked)
+        })
     }
     let journal = try Journal.create(in: SimulatedDisk(), storeID: ID16(low: 1, high: 2))
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)

@@ -10,13 +10,15 @@ import Testing
 @Suite struct TwinFileTests {
   private static let storeID = ID16(low: 0x1111, high: 0x2222)
 
-  private static func credential(_ byte: UInt8) throws -> NotelogCrypto.Credential {
+  private static func credential(_ byte: UInt8) throws(CryptoError) -> NotelogCrypto.Credential {
     .rawKey(try Secret(copying: [UInt8](repeating: byte, count: 32).rawSpan))
   }
 
   private static func makeVault() throws -> Vault {
     let vault = try Keyring.create(storeID: storeID, credential: credential(1))
-    vault.adopt(try vault.addingKey(named: "one", class: .whenUnlocked))
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in try change.addKey(named: "one", class: .whenUnlocked)
+      })
     return vault
   }
 
@@ -48,8 +50,13 @@ import Testing
   @Test func `the newer of two files wins, and it is reported`() throws {
     let vault = try Self.makeVault()
     let old = vault.keyring
-    let one = try vault.addingKey(named: "two", class: .whenUnlocked).keyring
-    vault.adopt(try vault.addingKey(named: "three", class: .whenUnlocked))
+    let one = try vault.changing { change throws(CryptoError) in
+      try change.addKey(named: "two", class: .whenUnlocked)
+    }.keyring
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "three", class: .whenUnlocked)
+      })
     let new = vault.keyring
     #expect(Self.read(new.bytes, new.bytes).finding == TwinFinding())
     #expect(Self.read(new.bytes, new.bytes).other == nil)
@@ -68,7 +75,9 @@ import Testing
   @Test func `a copy in another folder is made of the file that is sound, or as they are`() throws {
     let vault = try Self.makeVault()
     let old = vault.keyring.bytes
-    vault.adopt(try vault.addingKey(named: "two", class: .whenUnlocked))
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in try change.addKey(named: "two", class: .whenUnlocked)
+      })
     let new = vault.keyring.bytes
     let torn = Array(new.prefix(100))
     let cases: [([UInt8]?, [UInt8]?, [UInt8]?, [UInt8]?)] = [
@@ -87,7 +96,9 @@ import Testing
   @Test func `whatever a crash leaves of a changed credential opens with the old or the new one`() throws {
     let vault = try Keyring.create(storeID: Self.storeID, credential: Self.credential(1))
     let old = vault.keyring.bytes
-    let new = try vault.changingSlots([0], to: Self.credential(2)).bytes
+    let new = try vault.changing { change throws(CryptoError) in
+      try change.replaceSlots([0], by: Self.credential(2))
+    }.keyring.bytes
     let torn = Array(new.prefix(100)) + [UInt8](repeating: 0, count: new.count - 100)
     let pairs: [([UInt8]?, [UInt8]?, UInt8)] = [
       (old, old, 1), (torn, old, 1), (nil, old, 1), (new, old, 2), (new, torn, 2), (new, nil, 2),
@@ -98,7 +109,7 @@ import Testing
       let found = Self.read(first, copy)
       let opened = Vault(try #require(found.newest), other: found.other)
       try opened.unlock(Self.credential(expected))
-      opened.lock(.everything)
+      opened.lock(everything: true)
       #expect(throws: CryptoError.wrongKey) { try opened.unlock(Self.credential(3 - expected)) }
     }
   }

@@ -94,7 +94,7 @@ extension Store {
   /// and for good if the process dies meanwhile, values are sealed under the one before.
   private func beginRotation(of key: Keyring.NamedKey) throws {
     try refuseMissingSchemas("making a generation of a key")
-    try changeKeyring("making a generation of a key") { () throws(CryptoError) in try vault.rotating(key) }
+    try changeKeyring("making a generation of a key") { change throws(CryptoError) in try change.rotate(key) }
     try storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
   }
 
@@ -142,9 +142,7 @@ extension Store {
         }
         return schema != before
       }
-      try changeKeyring("giving up a generation of a key") { () throws(CryptoError) in
-        try vault.retiring(reference)
-      }
+      try changeKeyring("giving up a generation of a key") { $0.retire(reference) }
       step.retired.append(reference.rawValue)
     }
     if old.contains(where: { counted.counts[$0.rawValue] != nil && vault.access(to: $0) == .elsewhere }) {

@@ -25,8 +25,8 @@ extension Store {
   ///   slots, or the work is out of range; `full`, `inputOutput`.
   public func addCredential(_ credential: Credential, work: UInt8 = 17) throws {
     try credential.refuseEmpty("adding \(credential)")
-    try changeKeyring("adding \(credential)", credential) { secret throws(CryptoError) in
-      try vault.addingSlot(secret, work: WorkFactor(logN: work))
+    try changeKeyring("adding \(credential)", credential) { change, secret throws(CryptoError) in
+      try change.addSlot(secret, work: work)
     }
   }
 
@@ -61,8 +61,8 @@ extension Store {
     let place = "granting keys to \(credential)"
     try credential.refuseEmpty(place)
     guard !names.isEmpty else { throw NotelogError(.invalidArgument, "\(place): no key is named") }
-    try changeKeyring(place, credential) { secret throws(CryptoError) in
-      try vault.addingSlot(secret, work: WorkFactor(logN: work), opening: names)
+    try changeKeyring(place, credential) { change, secret throws(CryptoError) in
+      try change.addSlot(secret, work: work, opening: names)
     }
   }
 
@@ -86,8 +86,8 @@ extension Store {
     try new.refuseEmpty("changing \(old)")
     // The same password may stand in several slots: none of them may open the store any longer.
     let slots = try slots(openedBy: old)
-    try changeKeyring("changing \(old)", new) { secret throws(CryptoError) in
-      try vault.changingSlots(slots, to: secret, work: WorkFactor(logN: work))
+    try changeKeyring("changing \(old)", new) { change, secret throws(CryptoError) in
+      try change.replaceSlots(slots, by: secret, work: work)
     }
   }
 
@@ -121,9 +121,9 @@ extension Store {
       // The turn is kept from the new root on until all schemas are in the log again: none is sealed under
       // the old one meanwhile.
       try write { tx in
-        try changeKeyring(place, new) { secret throws(CryptoError) in
-          try vault.changingRoot(
-            to: secret, work: WorkFactor(logN: work), schemas: registry.withLock { $0.sealed })
+        try changeKeyring(place, new) { change, secret throws(CryptoError) in
+          try change.changeRoot(
+            to: secret, work: work, schemas: registry.withLock { $0.sealed })
         }
         isInForce = true
         try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
@@ -155,9 +155,7 @@ extension Store {
         try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
       }
     }
-    try changeKeyring("finishing a change of the unlock root") { () throws(CryptoError) in
-      try vault.finishingRootChange()
-    }
+    try changeKeyring("finishing a change of the unlock root") { $0.finishRootChange() }
   }
 
   /// Removes every slot that a credential opens: it unlocks the store no longer. No data is written again.
@@ -170,7 +168,8 @@ extension Store {
   ///   `inputOutput`.
   public func removeCredential(_ credential: Credential) throws {
     let slots = try slots(openedBy: credential)
-    try changeKeyring("removing \(credential)") { () throws(CryptoError) in try vault.removingSlots(slots) }
+    try changeKeyring("removing \(credential)") { change throws(CryptoError) in try change.removeSlots(slots)
+    }
   }
 
   /// Removes a slot by its number in ``StoreInfo/slots``: for a password that nobody knows any more.
@@ -179,7 +178,8 @@ extension Store {
   /// - Throws: `locked` where the store is not unlocked; `notFound`; `invalidArgument` where it is the last
   ///   slot.
   public func removeSlot(_ number: UInt32) throws {
-    try changeKeyring("removing slot \(number)") { () throws(CryptoError) in try vault.removingSlots([number])
+    try changeKeyring("removing slot \(number)") { change throws(CryptoError) in
+      try change.removeSlots([number])
     }
   }
 
@@ -187,7 +187,7 @@ extension Store {
   private func slots(openedBy credential: Credential) throws(NotelogError) -> [UInt32] {
     let place = "finding the slots of \(credential)"
     try unlock(credential, place)
-    return try credential.withSecret(place) { secret throws(CryptoError) in try vault.slots(openedBy: secret)
-    }
+    let secret = try credential.secret(place)
+    return try naming(place) { () throws(CryptoError) in try vault.slots(openedBy: secret) }
   }
 }

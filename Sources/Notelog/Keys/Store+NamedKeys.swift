@@ -33,12 +33,11 @@ extension Store {
     try alone { () throws(NotelogError) in
       if isShreddable {
         guard isUnlocked else { throw NotelogError(crypto: .rootLocked, "creating a key") }
-        try effaceableFile(vault.nextKeyNumber).make()
+        try effaceableFile(vault.keyring.nextKeyNumber).make()
       }
-      try putInForce(
-        try naming("creating a key") { () throws(CryptoError) in
-          try vault.addingKey(named: name, class: keyClass.accessClass, isEffaceable: isShreddable)
-        })
+      try putInForce("creating a key") { change throws(CryptoError) in
+        try change.addKey(named: name, class: keyClass.accessClass, isEffaceable: isShreddable)
+      }
     }
   }
 
@@ -61,7 +60,7 @@ extension Store {
       }
       try effaceableFile(key.number).efface()
       guard !key.isShredded else { return }
-      try putInForce(try naming(place) { () throws(CryptoError) in try vault.shredding(key) })
+      try putInForce(place) { $0.shred(key) }
     }
   }
 

@@ -129,9 +129,10 @@ extension Store {
     let place = "creating the store"
     try credential.refuseEmpty(place)
     let id = RecordID()
-    let vault = try credential.withSecret(place) { secret throws(CryptoError) in
+    let secret = try credential.secret(place)
+    let vault = try naming(place) { () throws(CryptoError) in
       try Keyring.create(
-        storeID: id.bytes, credential: secret, work: WorkFactor(logN: options.passwordWork),
+        storeID: id.bytes, credential: secret, work: options.passwordWork,
         outside: OutsideFiles(storage: storage, storeID: id.bytes, device: options.deviceSecret))
     }
     // The keyring first: without it, what the journal holds could never be opened.
@@ -201,7 +202,7 @@ extension Store {
 
   func finish() throws(NotelogError) {
     countSchemas()
-    vault.lock(.everything)
+    vault.lock(everything: true)
     sharingThread.withLock { $0 }?.stop()
     let wasClosed = journal.isClosed
     defer {

@@ -66,18 +66,12 @@ public enum Credential: Sendable {
     }
   }
 
-  /// Runs `body` on the secret in memory of its own.
-  func withSecret<Result>(
-    _ place: String, _ body: (borrowing NotelogCrypto.Credential) throws(CryptoError) -> Result
-  ) throws(NotelogError) -> Result {
+  /// The secret in memory of its own.
+  func secret(_ place: String) throws(NotelogError) -> NotelogCrypto.Credential {
     try checkSize(place)
-    return try naming(place) { () throws(CryptoError) in
-      let credential = try copied()
-      return try body(credential)
-    }
+    return try naming(place) { () throws(CryptoError) in try copied() }
   }
 
-  /// The secret in memory of its own.
   private func copied() throws(CryptoError) -> NotelogCrypto.Credential {
     switch self {
     case .password(let text):

@@ -101,13 +101,12 @@ struct KeyringFiles: Sendable {
   static func newest(
     of found: [(name: String, keyring: Keyring)], openedBy credential: Credential
   ) throws(NotelogError) -> (name: String, keyring: Keyring) {
-    var refusal = NotelogError(crypto: .tamperedKeyring, "opening the keyring")
+    let place = "opening the keyring"
+    var refusal = NotelogError(crypto: .tamperedKeyring, place)
     for one in found.sorted(by: { $0.keyring.generation > $1.keyring.generation }) {
       do throws(NotelogError) {
-        let isOpened = try credential.withSecret("opening the keyring") { secret throws(CryptoError) in
-          try one.keyring.isMade(by: secret)
-        }
-        if isOpened { return one }
+        let secret = try credential.secret(place)
+        if try naming(place, { () throws(CryptoError) in try one.keyring.isMade(by: secret) }) { return one }
       } catch {
         guard error.code == .wrongPassword || error.code == .tampered else { throw error }
         refusal = error

@@ -56,19 +56,16 @@ extension Store {
     if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
     let schemas = registry.withLock { $0.sealed }
     if case .root(let root) = credential {
-      try naming(place) { () throws(CryptoError) in
-        try vault.unlock(root: root.secret, checking: schemas)
-      }
+      try naming(place) { () throws(CryptoError) in try vault.unlock(root: root.secret, checking: schemas) }
     } else {
-      _ = try credential.withSecret(place) { secret throws(CryptoError) in
-        try vault.unlock(secret, checking: schemas)
-      }
+      let secret = try credential.secret(place)
+      try naming(place) { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
     }
     // What another process has stored since they were listed.
     try naming(place) { () throws(CryptoError) in try vault.check(registry.withLock { $0.sealed }) }
     if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
-    if journal.isClosed { vault.lock(.everything) }
+    if journal.isClosed { vault.lock(everything: true) }
   }
 
   /// Unlocks with the root that another opening of the store has.
@@ -87,7 +84,7 @@ extension Store {
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
   public func lock(_ scope: LockScope = .whenUnlocked) {
-    vault.lock(scope == .everything ? .everything : .whenUnlocked)
+    vault.lock(everything: scope == .everything)
   }
 
   /// Why values can't be sealed under a key now, and may later, or on another device; nil where they can.
@@ -106,16 +103,19 @@ extension Store {
 
   /// Changes the keyring: on disk first, then in memory.
   func changeKeyring(
-    _ place: String, _ change: () throws(CryptoError) -> Vault.Change
+    _ place: String, _ change: (inout Vault.Change) throws(CryptoError) -> Void
   ) throws(NotelogError) {
-    try alone { () throws(NotelogError) in try putInForce(try naming(place, change)) }
+    try alone { () throws(NotelogError) in try putInForce(place, change) }
   }
 
   func changeKeyring(
     _ place: String, _ credential: Credential,
-    _ change: (borrowing NotelogCrypto.Credential) throws(CryptoError) -> Vault.Change
+    _ change: (inout Vault.Change, borrowing NotelogCrypto.Credential) throws(CryptoError) -> Void
   ) throws(NotelogError) {
-    try alone { () throws(NotelogError) in try putInForce(try credential.withSecret(place, change)) }
+    try alone { () throws(NotelogError) in
+      let secret = try credential.secret(place)
+      try putInForce(place) { draft throws(CryptoError) in try change(&draft, secret) }
+    }
   }
 
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was
@@ -129,10 +129,13 @@ extension Store {
 
   /// A change is in force as soon as `keyring` is replaced: from then on it is what the next opening goes by.
   /// A copy that can't be written is older, which is reported, and is replaced with the next change.
-  func putInForce(_ change: Vault.Change) throws(NotelogError) {
+  func putInForce(
+    _ place: String, _ body: (inout Vault.Change) throws(CryptoError) -> Void
+  ) throws(NotelogError) {
+    let change = try naming(place) { () throws(CryptoError) in try vault.changing(body) }
     func keep(_ name: String) throws(NotelogError) {
       try journal.log.space.lendingReserve { () throws(NotelogError) in
-        try storage.keepCopy(change.bytes, as: name)
+        try storage.keepCopy(change.keyring.bytes, as: name)
       }
     }
     do { try keep(KeyringFiles.name) } catch {

@@ -192,9 +192,7 @@ extension Store {
   }
 
   private func changeSchemaCount(_ place: String) throws(NotelogError) {
-    try changeKeyring(place) { () throws(CryptoError) in
-      try vault.countingSchemas(registry.withLock { $0.revisions })
-    }
+    try changeKeyring(place) { $0.countSchemas(registry.withLock { $0.revisions }) }
   }
 }
 

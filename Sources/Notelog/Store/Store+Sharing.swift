@@ -102,7 +102,7 @@ extension Store {
     guard schemaRevisions.withLock({ $0 != revisions }) else { return isAnother }
     // Without the unlock root nobody can check them: what is open yet is not to be used with them.
     if !vault.isUnlocked {
-      vault.lock(.everything)
+      vault.lock(everything: true)
       trustSchemas(false)
     }
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
@@ -111,7 +111,7 @@ extension Store {
       (try? vault.check(copies.chosen.sealed)) != nil
     else {
       trustSchemas(false)
-      vault.lock(.everything)
+      vault.lock(everything: true)
       return isAnother
     }
     register(copies)

@@ -2,66 +2,46 @@
 
 import NotelogBase
 
-/// The 104 bytes of a wrapped key: `nonce 24 | ciphertext 32 | tag 16 | commitment 32`.
-///
-/// The commitment tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a
-/// ciphertext that opens under many passwords.
-struct KeyWrap: Equatable, Sendable {
-  static let byteCount = 104
-
-  /// The place of a wrap that is still to be made.
-  static let none = KeyWrap(bytes: [UInt8](repeating: 0, count: byteCount))
-
-  let bytes: [UInt8]
-
-  /// A wrap as it was read.
-  init(bytes: [UInt8]) {
-    precondition(bytes.count == Self.byteCount)
-    self.bytes = bytes
-  }
-
-  /// Wraps a key.
-  init(_ key: borrowing Secret, under wrappingKey: borrowing Secret, additionalData: [UInt8])
-    throws(CryptoError)
-  {
-    let context = try SealingContext(key: wrappingKey)
-    self.bytes = try context.sealCommitting(
-      key.bytes, additionalData: additionalData, nonce: try Random.bytes(SealedValue.nonceSize))
-  }
-
-  /// The wrapped key.
-  ///
-  /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
-  ///   is the right one and the wrap, or what it is bound to, was altered.
-  func open(under wrappingKey: borrowing Secret, additionalData: [UInt8]) throws(CryptoError) -> Secret {
-    let context = try SealingContext(key: wrappingKey)
-    return try context.openCommitting(bytes, additionalData: additionalData)
-  }
-}
-
 /// An entry of the keyring that has a key in it, wrapped; the other fields are bound into the wrap.
 protocol WrappedKey {
   /// Eight bytes that tell entries of this kind from all others.
   static var domain: String { get }
   /// The fields before the wrap, as they are written.
   var header: [UInt8] { get }
-  var wrap: KeyWrap { get set }
+  /// The 104 bytes of a wrapped key: `nonce 24 | ciphertext 32 | tag 16 | commitment 32`. The commitment
+  /// tells a wrong wrapping key from a damaged wrap, and leaves nobody the choice of a ciphertext that opens
+  /// under many passwords.
+  var wrap: [UInt8] { get set }
 }
 
 extension WrappedKey {
-  func additionalData(storeID: ID16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
+  static var wrapByteCount: Int { 104 }
+  /// The place of a wrap that is still to be made.
+  static var noWrap: [UInt8] { [UInt8](repeating: 0, count: wrapByteCount) }
+
+  private func additionalData(_ storeID: ID16) -> [UInt8] {
+    Array(Self.domain.utf8) + header + storeID.array
+  }
 
   /// Wraps the entry's key.
   mutating func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16)
     throws(CryptoError)
-  { wrap = try KeyWrap(key, under: wrappingKey, additionalData: additionalData(storeID: storeID)) }
-
-  /// The entry's key.
-  func unwrap(under wrappingKey: borrowing Secret, storeID: ID16) throws(CryptoError) -> Secret {
-    try wrap.open(under: wrappingKey, additionalData: additionalData(storeID: storeID))
+  {
+    let context = try SealingContext(key: wrappingKey)
+    wrap = try context.sealCommitting(
+      key.bytes, additionalData: additionalData(storeID), nonce: try Random.bytes(SealedValue.nonceSize))
   }
 
-  func append(to bytes: inout [UInt8]) { bytes += header + wrap.bytes }
+  /// The entry's key.
+  ///
+  /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
+  ///   is the right one and the wrap, or what it is bound to, was altered.
+  func unwrap(under wrappingKey: borrowing Secret, storeID: ID16) throws(CryptoError) -> Secret {
+    let context = try SealingContext(key: wrappingKey)
+    return try context.openCommitting(wrap, additionalData: additionalData(storeID))
+  }
+
+  func append(to bytes: inout [UInt8]) { bytes += header + wrap }
 }
 
 extension XAES where Library: ~Copyable {
@@ -71,10 +51,7 @@ extension XAES where Library: ~Copyable {
   borrowing func sealCommitting(_ plaintext: RawSpan, additionalData: [UInt8], nonce: [UInt8])
     throws(CryptoError) -> [UInt8]
   {
-    let words = Self.words(nonce)
-    var output = try sealWhole(plaintext, additionalData: additionalData, nonce: nonce)
-    output += try commitment(to: words)
-    return output
+    try sealWhole(plaintext, additionalData: additionalData, nonce: nonce) + commitment(to: Self.words(nonce))
   }
 
   /// The plaintext, if the commitment is this key's and the value authenticates.
@@ -125,23 +102,6 @@ extension XAES where Library: ~Copyable {
   }
 }
 
-// MARK: - How much work scrypt does for one guess of a password (docs/format-keyring.md 10.3).
-
-/// The cost of a password slot: N = 2^logN, r = 8, p = 1.
-package struct WorkFactor: Equatable, Sendable {
-  package let logN: UInt8
-
-  /// N = 2^17: 128 MiB and about a third of a second.
-  package static let standard = WorkFactor(logN: 17)
-
-  /// The least that a slot may have, new or read. Less than 2^16 only for whoever asks for it knowingly.
-  static let leastRead = WorkFactor(logN: 14)
-  /// The most that is read where nothing else is asked for: 256 MiB.
-  package static let mostRead = WorkFactor(logN: 18)
-
-  package init(logN: UInt8) { self.logN = logN }
-}
-
 // MARK: - What unlocks a keyring (docs/format-keyring.md 10.3).
 
 /// A secret that a slot accepts.
@@ -167,6 +127,9 @@ package struct Credential: ~Copyable, Sendable {
   package static func recoveryKey(_ secret: consuming Secret) -> Credential {
     Credential(kind: .recoveryKey, secret: secret)
   }
+
+  /// What is thrown where no slot accepts it.
+  var refusal: CryptoError { kind == .password ? .wrongPassword : .wrongKey }
 
   /// Refuses a password too long and a key that is no key, before any work.
   borrowing func checkSize() throws(CryptoError) {

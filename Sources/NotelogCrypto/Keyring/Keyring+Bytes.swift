@@ -7,24 +7,21 @@ extension Keyring {
   ///
   /// The digest finds damage without a key; that nobody forged it shows at unlock, by its MAC.
   ///
-  /// - Parameters:
-  ///   - bytes: The whole file.
-  ///   - workFactorLimit: The most work that a password slot may ask for.
+  /// - Parameter bytes: The whole file.
   /// - Throws: ``CryptoError/damagedKeyring(_:)``, ``CryptoError/unsupported(_:)``,
   ///   ``CryptoError/limitExceeded(_:)``.
-  package init(parsing bytes: [UInt8], workFactorLimit: WorkFactor = .mostRead) throws(CryptoError) {
+  package init(parsing bytes: [UInt8]) throws(CryptoError) {
     guard bytes.count <= Self.byteCountMax else { throw .limitExceeded(.keyringSize) }
     guard bytes.count >= Self.headerSize + Self.digestSize + Self.macSize else {
       throw .damagedKeyring(.length)
     }
     guard bytes.starts(with: Self.magic) else { throw .damagedKeyring(.magic) }
     guard bytes.rawSpan.load(UInt32.self, at: 12) == bytes.count else { throw .damagedKeyring(.length) }
-    let end = bytes.count - Self.macSize - Self.digestSize
-    digest = Array(bytes[(end + Self.macSize)...])
-    guard try Crypto.sha256(Array(bytes[..<(end + Self.macSize)])) == digest else {
+    guard try Crypto.sha256(Array(bytes.dropLast(Self.digestSize))) == Array(bytes.suffix(Self.digestSize))
+    else {
       throw .damagedKeyring(.digest)
     }
-    mac = Array(bytes[end..<end + Self.macSize])
+    let end = bytes.count - Self.macSize - Self.digestSize
     var reader = KeyringCursor(bytes.rawSpan.extracting(first: end), failure: Self.fault)
     _ = try reader.array(Self.magic.count)
     let version = try reader.integer(as: UInt16.self)
@@ -47,7 +44,7 @@ extension Keyring {
     guard wrappingKeyCount <= Self.wrappingKeysMax else { throw .damagedKeyring(.range) }
     guard dataKeyCount <= Self.dataKeysMax else { throw .limitExceeded(.keyGenerations) }
     (slots, wrappingKeys, namedKeys, dataKeys) = ([], [], [], [])
-    for _ in 0..<slotCount { slots.append(try Slot(&reader, workFactorLimit: workFactorLimit)) }
+    for _ in 0..<slotCount { slots.append(try Slot(&reader)) }
     for _ in 0..<wrappingKeyCount { wrappingKeys.append(try WrappingKey(&reader)) }
     for _ in 0..<namedKeyCount { namedKeys.append(try NamedKey(&reader)) }
     for _ in 0..<dataKeyCount { dataKeys.append(try DataKey(&reader)) }
@@ -91,22 +88,21 @@ extension Keyring {
 
   /// Computes MAC and digest, the last step of every change.
   mutating func seal(root: borrowing Secret) throws(CryptoError) {
-    bytes = body
-    let key = try macKey(root)
-    mac = try Crypto.hmacSHA256(key: key.bytes, bytes.rawSpan)
-    digest = try Crypto.sha256(bytes + mac)
-    bytes += mac + digest
+    let body = body
+    bytes = try body + mac(of: body.rawSpan, root)
+    bytes += try Crypto.sha256(bytes)
   }
 
-  private func macKey(_ root: borrowing Secret) throws(CryptoError) -> Secret {
-    try derive("NL1/keyring", root: root)
+  private func mac(of body: RawSpan, _ root: borrowing Secret) throws(CryptoError) -> [UInt8] {
+    let key = try derive("NL1/keyring", root: root)
+    return try Crypto.hmacSHA256(key: key.bytes, body)
   }
 
   /// Whether the unlock root made the MAC.
   func verifyMAC(root: borrowing Secret) throws(CryptoError) -> Bool {
-    let key = try macKey(root)
-    let message = bytes.rawSpan.extracting(first: bytes.count - Self.macSize - Self.digestSize)
-    return Crypto.areEqual(try Crypto.hmacSHA256(key: key.bytes, message), mac)
+    let end = bytes.count - Self.macSize - Self.digestSize
+    let mac = try mac(of: bytes.rawSpan.extracting(first: end), root)
+    return Crypto.areEqual(mac, Array(bytes[end..<end + Self.macSize]))
   }
 
   /// That the tables are in order and refer to each other.
@@ -162,8 +158,8 @@ extension Keyring {
   ///
   /// - Throws: ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``.
   package func isMade(by credential: borrowing Credential) throws(CryptoError) -> Bool {
-    let opened = try openSlot(credential, slot: nil)
-    return opened.grant == 0 ? try verifyMAC(root: opened.key.secret) : false
+    let (key, grant) = try openSlot(credential)
+    return grant == 0 ? try verifyMAC(root: key.secret) : false
   }
 
   /// The first eight bytes of its SHA-256: what tells it from others of its generation.

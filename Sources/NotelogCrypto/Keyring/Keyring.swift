@@ -43,11 +43,8 @@ package struct Keyring: Equatable, Sendable {
   package internal(set) var namedKeys: [NamedKey]
   /// By ascending reference, and then wrapping key.
   package internal(set) var dataKeys: [DataKey]
-  /// HMAC-SHA256 under a key from the unlock root, over everything before it.
-  var mac: [UInt8] = []
-  /// SHA-256 of everything before it, the MAC included: finds damage without a key.
-  var digest: [UInt8] = []
-  /// As it is written to disk.
+  /// As it is written to disk. Its end is an HMAC-SHA256 under a key from the unlock root, over everything
+  /// before it, and the SHA-256 of everything before that, which finds damage without a key.
   package internal(set) var bytes: [UInt8] = []
 
   package static func == (one: Keyring, other: Keyring) -> Bool { one.bytes == other.bytes }
@@ -83,7 +80,7 @@ extension Keyring {
   /// the schemas as they were before the root was changed.
   struct WrappingKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1class"
-    static let byteCount = 24 + KeyWrap.byteCount
+    static let byteCount = 24 + wrapByteCount
     /// What is no access class's.
     static let (grantRole, formerSchemasRole): (UInt8, UInt8) = (0, 7)
 
@@ -92,7 +89,7 @@ extension Keyring {
     let role: UInt8
     let parent: UInt8
     let rootGeneration: UInt32
-    var wrap = KeyWrap.none
+    var wrap = noWrap
 
     var accessClass: AccessClass? { AccessClass(rawValue: role) }
 
@@ -138,7 +135,7 @@ extension Keyring {
   /// One generation of a named key, wrapped under its class's key, or under a grant's.
   package struct DataKey: WrappedKey, Equatable, Sendable {
     static let domain = "NL1dkey\0"
-    static let byteCount = 24 + KeyWrap.byteCount
+    static let byteCount = 24 + wrapByteCount
 
     package let reference: KeyReference
     package let accessClass: AccessClass
@@ -148,7 +145,7 @@ extension Keyring {
     /// The number of the key that wraps it.
     var wrappingKey: UInt32
     let isEffaceable: Bool
-    var wrap = KeyWrap.none
+    var wrap = noWrap
 
     var header: [UInt8] {
       var bytes: [UInt8] = []
@@ -168,7 +165,7 @@ extension Keyring {
     /// The row of a key that was shredded: it tells whose the reference was.
     func withoutKey(_ wrappingKey: UInt32) -> DataKey {
       var row = self
-      (row.wrappingKey, row.wrap) = (wrappingKey, .none)
+      (row.wrappingKey, row.wrap) = (wrappingKey, Self.noWrap)
       return row
     }
   }
@@ -195,7 +192,7 @@ extension Keyring.WrappingKey {
     try reader.reserved(1)
     rootGeneration = try reader.integer()
     try reader.reserved(12)
-    wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
+    wrap = try reader.array(Self.wrapByteCount)
   }
 
   /// What both tables ascend by.
@@ -223,7 +220,7 @@ extension Keyring.DataKey {
     wrappingKey = try reader.integer()
     isEffaceable = try reader.flags(upTo: 1) != 0
     try reader.reserved(7)
-    wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
+    wrap = try reader.array(Self.wrapByteCount)
   }
 }
 
@@ -257,6 +254,11 @@ extension Keyring {
     /// The block size and parallelism that scrypt is used with.
     static let blockSize: UInt64 = 8
     static let parallelism: UInt64 = 1
+    /// log2 of scrypt's N, that a password's slot may have, new or read: 16 MiB to 256 MiB. Less than 2^16 only
+    /// for whoever asks for it knowingly.
+    static let works: ClosedRange<UInt8> = 14...18
+    /// N = 2^17: 128 MiB and about a third of a second.
+    package static let workStandard: UInt8 = 17
 
     /// What kind of credential opens it.
     package enum Kind: UInt8, Sendable {
@@ -275,7 +277,7 @@ extension Keyring {
     let rootGeneration: UInt32
     /// scrypt's salt; zeros where there is no password.
     let salt: [UInt8]
-    var wrap = KeyWrap.none
+    var wrap = noWrap
     /// All of a slot of an unknown kind.
     private let unknown: [UInt8]
 
@@ -289,10 +291,10 @@ extension Keyring {
       return bytes + salt
     }
 
-    func append(to bytes: inout [UInt8]) { bytes += kind == nil ? unknown : header + wrap.bytes }
+    func append(to bytes: inout [UInt8]) { bytes += kind == nil ? unknown : header + wrap }
 
     /// Reads a slot. Work factors are compared with their limits here, before anybody does the work.
-    init(_ reader: inout KeyringCursor, workFactorLimit: WorkFactor) throws(CryptoError) {
+    init(_ reader: inout KeyringCursor) throws(CryptoError) {
       let byteCount = Int(try reader.integer(as: UInt16.self))
       let type = try reader.integer(as: UInt8.self)
       logN = try reader.integer()
@@ -310,27 +312,25 @@ extension Keyring {
       }
       unknown = []
       guard byteCount == Self.byteCount else { throw .damagedKeyring(.length) }
-      let works = kind == .password ? WorkFactor.leastRead.logN...workFactorLimit.logN : 0...0
+      let works = kind == .password ? Self.works : 0...0
       guard works.contains(logN) else { throw .limitExceeded(.workFactor) }
       grant = try reader.integer()
       rootGeneration = try reader.integer()
       try reader.reserved(8)
       salt = try reader.array(Self.saltSize)
       guard kind == .password || salt.allSatisfy({ $0 == 0 }) else { throw .damagedKeyring(.reserved) }
-      wrap = KeyWrap(bytes: try reader.array(KeyWrap.byteCount))
+      wrap = try reader.array(Self.wrapByteCount)
     }
 
     /// A new slot for a credential, around the unlock root or a grant's key.
     init(
-      id: UInt32, grant: UInt32, in keyring: Keyring, _ credential: borrowing Credential, work: WorkFactor,
+      id: UInt32, grant: UInt32, in keyring: Keyring, _ credential: borrowing Credential, work: UInt8,
       around key: borrowing Secret
     ) throws(CryptoError) {
-      guard (WorkFactor.leastRead.logN...WorkFactor.mostRead.logN).contains(work.logN) else {
-        throw .limitExceeded(.workFactor)
-      }
+      guard Self.works.contains(work) else { throw .limitExceeded(.workFactor) }
       let isPassword = credential.kind == .password
       (kind, self.id, self.grant, rootGeneration) = (credential.kind, id, grant, keyring.rootGeneration)
-      logN = isPassword ? work.logN : 0
+      logN = isPassword ? work : 0
       salt = isPassword ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
       unknown = []
       let slotKey = try credential.slotKey(salt: salt, logN: logN, storeID: keyring.storeID)

@@ -4,125 +4,274 @@
 package import NotelogBase
 import Synchronization
 
-/// A keyring in the making, from that of one moment and what is open of it, so that scrypt runs outside the
-/// vault's lock.
-struct Draft: Sendable {
-  var keyring: Keyring
-  var root: SharedSecret
-  var wrappingKeys: [UInt32: SharedSecret]
-  var names: [UInt16: String]
-}
-
 extension Vault {
-  func draft() throws(CryptoError) -> Draft {
+  /// A keyring that is being changed, from that of one moment and what is open of it, so that scrypt runs
+  /// outside the vault's lock.
+  ///
+  /// Write its bytes to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
+  /// if it had not been made. One change at a time: the next is made from what was adopted last.
+  package struct Change: Sendable {
+    package internal(set) var keyring: Keyring
+    var root: SharedSecret
+    var wrappingKeys: [UInt32: SharedSecret]
+    var names: [UInt16: String]
+    let outside: (any OutsideSecrets)?
+  }
+
+  /// What is open now.
+  func draft() throws(CryptoError) -> Change {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     return try state.withLock { state throws(CryptoError) in
       guard let root = state.root else { throw state.isClosed ? .closed : .rootLocked }
-      return Draft(
-        keyring: state.keyring, root: root, wrappingKeys: state.wrappingKeys, names: state.names)
+      return Change(
+        keyring: state.keyring, root: root, wrappingKeys: state.wrappingKeys, names: state.names,
+        outside: outside)
     }
   }
 
-  func finish(_ made: Draft) throws(CryptoError) -> Change {
-    var draft = made
-    guard draft.keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
-    draft.keyring.generation += 1
-    try draft.keyring.seal(root: draft.root.secret)
-    return Change(draft: draft)
+  /// A changed keyring, of the next generation, not yet in force.
+  ///
+  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/closed``; what the closure throws.
+  package func changing(_ body: (inout Change) throws(CryptoError) -> Void) throws(CryptoError) -> Change {
+    var change = try draft()
+    try body(&change)
+    try change.seal()
+    return change
+  }
+}
+
+// MARK: - What may be changed: slots, grants, named keys, generations, the root (docs/format-keyring.md 10.7, FORMAT.md 21.4).
+
+extension Vault.Change {
+  /// Adds a further way to unlock the store, or to open some of its keys, by a slot whose id is new.
+  ///
+  /// - Parameters:
+  ///   - credential: What the new slot accepts.
+  ///   - work: What a guess of a password costs.
+  ///   - names: The named keys that it opens, in all their generations; empty for the unlock root, which
+  ///     opens all.
+  /// - Throws: ``CryptoError/limitExceeded(_:)``, ``CryptoError/unknownKeyName``; ``CryptoError/boundToDevice``
+  ///   for a key that is to be used on this device only.
+  package mutating func addSlot(
+    _ credential: borrowing Credential, work: UInt8 = Keyring.Slot.workStandard, opening names: [String] = []
+  ) throws(CryptoError) {
+    try addSlot(credential, names.isEmpty ? 0 : try addGrant(names), work)
   }
 
-  func addSlot(_ credential: borrowing Credential, _ grant: UInt32, _ work: WorkFactor, to draft: inout Draft)
+  /// Puts another password or key in the place of the present one of a slot, or of several. Nothing else is
+  /// rewritten.
+  package mutating func replaceSlots(
+    _ slots: [UInt32], by credential: borrowing Credential, work: UInt8 = Keyring.Slot.workStandard
+  ) throws(CryptoError) {
+    for grant in try keyring.removeSlots(slots) { try addSlot(credential, grant, work) }
+  }
+
+  /// Removes ways to unlock the store. A grant goes with the last slot that opens it.
+  package mutating func removeSlots(_ slots: [UInt32]) throws(CryptoError) {
+    let grants = try keyring.removeSlots(slots).subtracting(keyring.slots.map(\.grant))
+    keyring.wrappingKeys.removeAll { grants.contains($0.number) }
+    keyring.dataKeys.removeAll { grants.contains($0.wrappingKey) }
+    guard keyring.slots.contains(where: { $0.kind != nil && $0.grant == 0 }) else { throw .lastSlot }
+  }
+
+  /// Adds a named key, with its first generation.
+  ///
+  /// - Parameters:
+  ///   - name: One to sixty-three bytes of UTF-8.
+  ///   - accessClass: When it may be used; for good.
+  ///   - isEffaceable: Whether it can be shredded; its effaceable secret must be there.
+  /// - Throws: ``CryptoError/duplicateKeyName``, ``CryptoError/limitExceeded(_:)``.
+  package mutating func addKey(
+    named name: String, class accessClass: AccessClass, isEffaceable: Bool = false
+  ) throws(CryptoError) {
+    guard !names.values.contains(name) else { throw .duplicateKeyName }
+    guard keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
+    let number = keyring.nextKeyNumber
+    let sealedName = try keyring.sealName(name, number: number, accessClass, root: root.secret)
+    names[number] = name
+    try addGeneration(
+      of: Keyring.NamedKey(
+        number: number, accessClass: accessClass, isEffaceable: isEffaceable,
+        current: KeyReference(rawValue: 0), sealedName: sealedName))
+  }
+
+  /// Adds another generation of a named key, which new values are sealed under from then on; old ones are
+  /// opened still.
+  package mutating func rotate(_ key: Keyring.NamedKey) throws(CryptoError) {
+    guard !key.isShredded else { throw .shredded }
+    try addGeneration(of: key)
+  }
+
+  /// Removes a generation that is not in force, for good.
+  package mutating func retire(_ reference: KeyReference) {
+    precondition(!keyring.namedKeys.contains { $0.current == reference }, "the one in force stays")
+    keyring.dataKeys.removeAll { $0.reference == reference }
+  }
+
+  /// Removes the wraps of all generations of a named key, for good.
+  package mutating func shred(_ key: Keyring.NamedKey) {
+    var key = key
+    (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
+    keyring.put(key)
+    // What was under it is known by its rows, of which nothing opens any more.
+    keyring.dataKeys = keyring.dataKeys.compactMap { row in
+      if row.number != key.number { return row }
+      return keyring.isGrant(row.wrappingKey) ? nil : row.withoutKey(row.wrappingKey)
+    }
+  }
+
+  /// Makes a new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and
+  /// for each named key a generation that nobody knows who had the old root. Other slots, and grants, go. The
+  /// schemas as they are are accepted, and no others with MACs of before, until ``finishRootChange()``.
+  ///
+  /// - Parameters:
+  ///   - credential: What opens the new root.
+  ///   - work: What a guess of a password costs.
+  ///   - schemas: All schemas, checked, in order of their collections.
+  /// - Throws: ``CryptoError/elsewhere(_:)`` where a key can't be opened on this device.
+  package mutating func changeRoot(
+    to credential: borrowing Credential, work: UInt8, schemas: [SealedSchema]
+  ) throws(CryptoError) {
+    let old = self
+    guard keyring.rootGeneration < .max else { throw .limitExceeded(.keyGenerations) }
+    root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
+    keyring.rootGeneration += 1
+    (keyring.slots, keyring.wrappingKeys, keyring.dataKeys) = ([], [], [])
+    wrappingKeys = [:]
+    let former = try Secret(copying: try Keyring.digest(of: schemas).rawSpan)
+    try keyring.wrap(
+      former, number: try keyring.allocateWrappingNumber(), role: Keyring.WrappingKey.formerSchemasRole,
+      parent: KeyParent.root, under: root.secret)
+    try addSlot(credential, 0, work)
+    for (index, key) in keyring.namedKeys.enumerated() {
+      keyring.namedKeys[index].sealedName = try keyring.sealName(
+        names[key.number] ?? "", number: key.number, key.accessClass, root: root.secret)
+    }
+    for row in old.keyring.dataKeys where !old.keyring.isGrant(row.wrappingKey) {
+      guard let wrappingKey = old.wrappingKeys[row.wrappingKey] else { throw .elsewhere(row.reference) }
+      let number = try self.wrappingKey(of: row.accessClass)
+      if old.keyring.isShredded(row) {
+        keyring.dataKeys.append(row.withoutKey(number))
+      } else {
+        let secret = try old.keyring.open(row, under: wrappingKey.secret, outside)
+        keyring.dataKeys.append(try wrap(secret, row, under: number))
+      }
+    }
+    for key in keyring.namedKeys where !key.isShredded { try addGeneration(of: key) }
+  }
+
+  /// No longer accepts the schemas of before a change of the root: all were stored anew.
+  package mutating func finishRootChange() {
+    keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemasRole }
+  }
+
+  /// Counts the schemas' revisions anew.
+  package mutating func countSchemas(_ revisions: UInt64) { keyring.schemaRevisions = revisions }
+
+  // MARK: parts of a change
+
+  fileprivate mutating func seal() throws(CryptoError) {
+    guard keyring.generation < .max else { throw .limitExceeded(.keyGenerations) }
+    keyring.generation += 1
+    try keyring.seal(root: root.secret)
+  }
+
+  private mutating func addSlot(_ credential: borrowing Credential, _ grant: UInt32, _ work: UInt8)
     throws(CryptoError)
   {
-    let passwords = draft.keyring.slots.count { $0.kind == .password }
-    guard draft.keyring.slots.count < Keyring.slotsMax, draft.keyring.nextSlotID < .max,
+    let passwords = keyring.slots.count { $0.kind == .password }
+    guard keyring.slots.count < Keyring.slotsMax, keyring.nextSlotID < .max,
       credential.kind != .password || passwords < Keyring.passwordSlotsMax
     else { throw .limitExceeded(.slots) }
-    guard let key = grant == 0 ? draft.root : draft.wrappingKeys[grant] else { throw .rootLocked }
-    draft.keyring.slots.append(
+    guard let key = grant == 0 ? root : wrappingKeys[grant] else { throw .rootLocked }
+    keyring.slots.append(
       try Keyring.Slot(
-        id: draft.keyring.nextSlotID, grant: grant, in: draft.keyring, credential, work: work,
-        around: key.secret))
-    draft.keyring.nextSlotID += 1
+        id: keyring.nextSlotID, grant: grant, in: keyring, credential, work: work, around: key.secret))
+    keyring.nextSlotID += 1
   }
 
   /// Adds a key that wraps all generations of some named keys once more.
-  func addGrant(_ names: [String], to draft: inout Draft) throws(CryptoError) -> UInt32 {
-    let number = try draft.keyring.allocateWrappingNumber()
-    let key = SharedSecret(try Secret.random(byteCount: Credential.keySize))
-    try draft.keyring.wrap(
-      key.secret, number: number, role: Keyring.WrappingKey.grantRole, parent: KeyParent.root,
-      under: draft.root.secret)
-    draft.wrappingKeys[number] = key
-    var granted: [Keyring.DataKey] = []
-    for name in Set(names) {
-      let named = try namedKey(name)
+  private mutating func addGrant(_ granted: [String]) throws(CryptoError) -> UInt32 {
+    let number = try addWrappingKey(
+      Keyring.WrappingKey.grantRole, under: [(parent: KeyParent.root, secret: root)])
+    var rows = keyring.dataKeys
+    for name in Set(granted) {
+      guard let found = names.first(where: { $0.value == name }), let named = keyring.namedKey(found.key)
+      else { throw .unknownKeyName }
       if named.isShredded { throw .shredded }
       guard !named.accessClass.isThisDeviceOnly else { throw .boundToDevice }
-      for row in draft.keyring.dataKeys where row.number == named.number {
-        guard !draft.keyring.isGrant(row.wrappingKey), let wrapping = draft.wrappingKeys[row.wrappingKey]
-        else { continue }
-        let secret = try open(row, under: wrapping.secret, of: draft.keyring)
-        granted.append(try wrap(secret, row, under: number, in: draft))
+      for row in keyring.dataKeys where row.number == named.number && !keyring.isGrant(row.wrappingKey) {
+        guard let wrapping = wrappingKeys[row.wrappingKey] else { continue }
+        let secret = try keyring.open(row, under: wrapping.secret, outside)
+        rows.append(try wrap(secret, row, under: number))
       }
     }
-    draft.keyring.dataKeys = (draft.keyring.dataKeys + granted).sorted { $0.order < $1.order }
+    keyring.dataKeys = rows.sorted { $0.order < $1.order }
     return number
   }
 
   /// Adds a random data key under its class's key, and under those of the grants that the generation before
   /// is under.
-  func addGeneration(of key: Keyring.NamedKey, to draft: inout Draft) throws(CryptoError) {
-    guard draft.keyring.nextKeyReference < .max, draft.keyring.dataKeys.count < Keyring.dataKeysMax else {
+  private mutating func addGeneration(of key: Keyring.NamedKey) throws(CryptoError) {
+    guard keyring.nextKeyReference < .max, keyring.dataKeys.count < Keyring.dataKeysMax else {
       throw .limitExceeded(.keyGenerations)
     }
-    let before = draft.keyring.rows(of: key.current)
-    let grants = before.map(\.wrappingKey).filter { draft.keyring.isGrant($0) }
+    let before = keyring.rows(of: key.current)
+    let grants = before.map(\.wrappingKey).filter { keyring.isGrant($0) }
     let generation = (before.first?.generation ?? 0) + 1
     var key = key
-    key.current = KeyReference(rawValue: draft.keyring.nextKeyReference)
-    draft.keyring.nextKeyReference += 1
+    key.current = KeyReference(rawValue: keyring.nextKeyReference)
+    keyring.nextKeyReference += 1
     let secret = try Secret.random(byteCount: Credential.keySize)
-    let own = try wrappingKey(of: key.accessClass, in: &draft)
+    let own = try wrappingKey(of: key.accessClass)
     for number in (grants + [own]).sorted() {
       let row = Keyring.DataKey(
         reference: key.current, accessClass: key.accessClass, number: key.number, generation: generation,
         wrappingKey: number, isEffaceable: key.isEffaceable)
-      draft.keyring.dataKeys.append(try wrap(secret, row, under: number, in: draft))
+      keyring.dataKeys.append(try wrap(secret, row, under: number))
     }
-    draft.keyring.put(key)
+    keyring.put(key)
   }
 
   /// A data key's row, wrapped under a wrapping key.
-  func wrap(_ secret: borrowing Secret, _ row: Keyring.DataKey, under number: UInt32, in draft: Draft)
+  private func wrap(_ secret: borrowing Secret, _ row: Keyring.DataKey, under number: UInt32)
     throws(CryptoError) -> Keyring.DataKey
   {
-    guard let wrappingKey = draft.wrappingKeys[number] else { throw .rootLocked }
+    guard let wrappingKey = wrappingKeys[number] else { throw .rootLocked }
     var row = row
     row.wrappingKey = number
-    let own = try keyWrapping(row, wrappingKey.secret, draft.keyring)
-    try row.wrap(secret, under: own, storeID: draft.keyring.storeID)
+    let own = try keyring.keyWrapping(row, wrappingKey.secret, outside)
+    try row.wrap(secret, under: own, storeID: keyring.storeID)
     return row
   }
 
   /// The number of the key that wraps a class's data keys on this device; made, where there is none.
-  func wrappingKey(of accessClass: AccessClass, in draft: inout Draft) throws(CryptoError) -> UInt32 {
-    let entries = draft.keyring.wrappingKeys.filter { $0.accessClass == accessClass }
+  fileprivate mutating func wrappingKey(of accessClass: AccessClass) throws(CryptoError) -> UInt32 {
+    let entries = keyring.wrappingKeys.filter { $0.accessClass == accessClass }
     // One that opens here with the root alone, and without it on another device, would not do.
     let opened =
       accessClass.isAlways
-      ? try openWrappingKeys(entries.filter { $0.parent == KeyParent.device }, of: draft.keyring, root: nil)
-      : draft.wrappingKeys
+      ? try keyring.open(entries.filter { $0.parent == KeyParent.device }, root: nil, outside) : wrappingKeys
     if let known = entries.last(where: { opened[$0.number] != nil }) { return known.number }
-    let number = try draft.keyring.allocateWrappingNumber()
+    let device = accessClass.parents == [KeyParent.root] ? nil : try outside?.sharedDeviceSecret(making: true)
+    return try addWrappingKey(
+      accessClass.rawValue,
+      under: accessClass.parents.map { parent throws(CryptoError) in
+        guard let secret = try parentSecret(parent, root, device) else { throw .noDeviceSecret }
+        return (parent, secret)
+      })
+  }
+
+  /// Adds a random wrapping key, under each of some parents.
+  private mutating func addWrappingKey(_ role: UInt8, under parents: [(parent: UInt8, secret: SharedSecret)])
+    throws(CryptoError) -> UInt32
+  {
+    let number = try keyring.allocateWrappingNumber()
     let key = SharedSecret(try Secret.random(byteCount: Credential.keySize))
-    let device = accessClass.parents == [KeyParent.root] ? nil : try deviceSecret(making: true)
-    for parent in accessClass.parents {
-      guard let secret = try parentSecret(parent, draft.root, device) else { throw .noDeviceSecret }
-      try draft.keyring.wrap(
-        key.secret, number: number, role: accessClass.rawValue, parent: parent, under: secret)
+    for (parent, secret) in parents {
+      try keyring.wrap(key.secret, number: number, role: role, parent: parent, under: secret.secret)
     }
-    draft.wrappingKeys[number] = key
+    wrappingKeys[number] = key
     return number
   }
 }
@@ -139,182 +288,12 @@ extension AccessClass {
   }
 }
 
-// MARK: - Changing a keyring: slots, grants, named keys, generations, the root; and the MAC of the schema (docs/format-keyring.md 10.7, FORMAT.md 21.4).
+// MARK: - Putting a change into force; and the MACs of schemas.
 
 extension Vault {
-  /// A changed keyring, not yet in force.
-  ///
-  /// Write its bytes to both files, safely, then ``Vault/adopt(_:)`` it. A change that is never adopted is as
-  /// if it had not been made. One change at a time: the next is made from what was adopted last.
-  package struct Change: Sendable {
-    let draft: Draft
-
-    package var keyring: Keyring { draft.keyring }
-    package var bytes: [UInt8] { keyring.bytes }
-  }
-
-  /// A further way to unlock the store, or to open some of its keys.
-  ///
-  /// - Parameters:
-  ///   - credential: What the new slot accepts.
-  ///   - work: What a guess of a password costs.
-  ///   - names: The named keys that it opens, in all their generations; empty for the unlock root, which
-  ///     opens all.
-  /// - Returns: The change, with a slot whose id is new.
-  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/limitExceeded(_:)``; ``CryptoError/boundToDevice``
-  ///   for a key that is to be used on this device only.
-  package func addingSlot(
-    _ credential: borrowing Credential, work: WorkFactor = .standard, opening names: [String] = []
-  ) throws(CryptoError) -> Change {
-    var draft = try draft()
-    let grant = names.isEmpty ? 0 : try addGrant(names, to: &draft)
-    try addSlot(credential, grant, work, to: &draft)
-    return try finish(draft)
-  }
-
-  /// Another password or key in place of the present one of a slot, or of several. Nothing else is rewritten.
-  package func changingSlots(
-    _ slots: [UInt32], to credential: borrowing Credential, work: WorkFactor = .standard
-  ) throws(CryptoError) -> Change {
-    var draft = try draft()
-    let grants = try draft.keyring.removeSlots(slots)
-    for grant in grants { try addSlot(credential, grant, work, to: &draft) }
-    return try finish(draft)
-  }
-
-  /// Fewer ways to unlock the store. A grant goes with the last slot that opens it.
-  package func removingSlots(_ slots: [UInt32]) throws(CryptoError) -> Change {
-    var draft = try draft()
-    for grant in try draft.keyring.removeSlots(slots)
-    where grant != 0 && !draft.keyring.slots.contains(where: { $0.grant == grant }) {
-      draft.keyring.wrappingKeys.removeAll { $0.number == grant }
-      draft.keyring.dataKeys.removeAll { $0.wrappingKey == grant }
-    }
-    guard draft.keyring.slots.contains(where: { $0.kind != nil && $0.grant == 0 }) else { throw .lastSlot }
-    return try finish(draft)
-  }
-
-  /// The number that the next named key gets. Named keys are never removed, so their numbers are 0, 1, 2, …
-  package var nextKeyNumber: UInt16 { UInt16(clamping: keyring.namedKeys.count) }
-
-  /// A new named key, with its first generation.
-  ///
-  /// - Parameters:
-  ///   - name: One to sixty-three bytes of UTF-8.
-  ///   - accessClass: When it may be used; for good.
-  ///   - isEffaceable: Whether it can be shredded; its effaceable secret must be there.
-  /// - Returns: The change.
-  /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/duplicateKeyName``,
-  ///   ``CryptoError/limitExceeded(_:)``.
-  package func addingKey(named name: String, class accessClass: AccessClass, isEffaceable: Bool = false)
-    throws(CryptoError) -> Change
-  {
-    var draft = try draft()
-    guard !draft.names.values.contains(name) else { throw .duplicateKeyName }
-    guard draft.keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
-    let number = UInt16(draft.keyring.namedKeys.count)
-    let sealedName = try draft.keyring.sealName(name, number: number, accessClass, root: draft.root.secret)
-    draft.names[number] = name
-    let key = Keyring.NamedKey(
-      number: number, accessClass: accessClass, isEffaceable: isEffaceable,
-      current: KeyReference(rawValue: 0), sealedName: sealedName)
-    try addGeneration(of: key, to: &draft)
-    return try finish(draft)
-  }
-
-  /// Another generation of a named key, which new values are sealed under from then on; old ones are opened
-  /// still.
-  package func rotating(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
-    var draft = try draft()
-    guard !key.isShredded else { throw .shredded }
-    try addGeneration(of: key, to: &draft)
-    return try finish(draft)
-  }
-
-  /// Without a generation that is not in force, for good.
-  package func retiring(_ reference: KeyReference) throws(CryptoError) -> Change {
-    var draft = try draft()
-    precondition(!draft.keyring.namedKeys.contains { $0.current == reference }, "the one in force stays")
-    draft.keyring.dataKeys.removeAll { $0.reference == reference }
-    return try finish(draft)
-  }
-
-  /// Without the wraps of any generation of a named key, for good.
-  package func shredding(_ key: Keyring.NamedKey) throws(CryptoError) -> Change {
-    var draft = try draft()
-    var key = key
-    (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
-    // What was under it is known by its rows, of which nothing opens any more.
-    draft.keyring.dataKeys = draft.keyring.dataKeys.compactMap { row in
-      if row.number != key.number { return row }
-      return draft.keyring.isGrant(row.wrappingKey) ? nil : row.withoutKey(row.wrappingKey)
-    }
-    draft.keyring.put(key)
-    return try finish(draft)
-  }
-
-  /// A new unlock root, which one credential opens; new wrapping keys, and data keys wrapped anew; and for
-  /// each named key a generation that nobody knows who had the old root. Other slots, and grants, go. The
-  /// schemas as they are are accepted, and no others with MACs of before, until ``finishingRootChange()``.
-  ///
-  /// - Parameters:
-  ///   - credential: What opens the new root.
-  ///   - work: What a guess of a password costs.
-  ///   - schemas: All schemas, checked, in order of their collections.
-  /// - Returns: The change.
-  /// - Throws: ``CryptoError/elsewhere(_:)`` where a key can't be opened on this device.
-  package func changingRoot(
-    to credential: borrowing Credential, work: WorkFactor = .standard, schemas: [SealedSchema] = []
-  ) throws(CryptoError) -> Change {
-    let old = try draft()
-    var new = old
-    guard old.keyring.rootGeneration < .max else { throw .limitExceeded(.keyGenerations) }
-    new.root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
-    new.keyring.rootGeneration += 1
-    (new.keyring.slots, new.keyring.wrappingKeys, new.keyring.dataKeys) = ([], [], [])
-    new.wrappingKeys = [:]
-    let digest = try Keyring.digest(of: schemas)
-    let former = try Secret(copying: digest.rawSpan)
-    let number = try new.keyring.allocateWrappingNumber()
-    try new.keyring.wrap(
-      former, number: number, role: Keyring.WrappingKey.formerSchemasRole, parent: KeyParent.root,
-      under: new.root.secret)
-    try addSlot(credential, 0, work, to: &new)
-    for (index, key) in new.keyring.namedKeys.enumerated() {
-      new.keyring.namedKeys[index].sealedName = try new.keyring.sealName(
-        old.names[key.number] ?? "", number: key.number, key.accessClass, root: new.root.secret)
-    }
-    for row in old.keyring.dataKeys where !old.keyring.isGrant(row.wrappingKey) {
-      guard let wrappingKey = old.wrappingKeys[row.wrappingKey] else { throw .elsewhere(row.reference) }
-      let number = try self.wrappingKey(of: row.accessClass, in: &new)
-      if old.keyring.isShredded(row) {
-        new.keyring.dataKeys.append(row.withoutKey(number))
-      } else {
-        let secret = try open(row, under: wrappingKey.secret, of: old.keyring)
-        new.keyring.dataKeys.append(try wrap(secret, row, under: number, in: new))
-      }
-    }
-    for key in new.keyring.namedKeys where !key.isShredded { try addGeneration(of: key, to: &new) }
-    return try finish(new)
-  }
-
   /// Whether the schemas of before a change of the root are accepted still.
   package var isRootChangeUnfinished: Bool {
     keyring.wrappingKeys.contains { $0.role == Keyring.WrappingKey.formerSchemasRole }
-  }
-
-  /// No longer accepting the schemas of before a change of the root: all were stored anew.
-  package func finishingRootChange() throws(CryptoError) -> Change {
-    var draft = try draft()
-    draft.keyring.wrappingKeys.removeAll { $0.role == Keyring.WrappingKey.formerSchemasRole }
-    return try finish(draft)
-  }
-
-  /// Another sum of the schemas' revisions.
-  package func countingSchemas(_ revisions: UInt64) throws(CryptoError) -> Change {
-    var draft = try draft()
-    draft.keyring.schemaRevisions = revisions
-    return try finish(draft)
   }
 
   /// Puts a change into force, once its bytes are safe.
@@ -325,9 +304,7 @@ extension Vault {
       )
       install(change.keyring, other: nil, &state)
       guard state.root != nil else { return }
-      state.root = change.draft.root
-      state.wrappingKeys = change.draft.wrappingKeys
-      state.names = change.draft.names
+      (state.root, state.wrappingKeys, state.names) = (change.root, change.wrappingKeys, change.names)
     }
   }
 
@@ -355,8 +332,8 @@ extension Vault {
         let now = try draft()
         guard try keyring.verifyMAC(root: now.root.secret) else { throw .tamperedKeyring }
         names = try keyring.openNames(root: now.root.secret)
-        wrappingKeys = try openWrappingKeys(keyring.wrappingKeys, of: keyring, root: now.root)
-      } catch { lock(.everything) }
+        wrappingKeys = try keyring.open(keyring.wrappingKeys, root: now.root, outside)
+      } catch { lock(everything: true) }
     }
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
@@ -381,7 +358,7 @@ extension Vault {
     _ schemas: [SealedSchema], of keyring: Keyring, root: borrowing Secret
   ) throws(CryptoError) {
     do throws(CryptoError) { try keyring.check(schemas, root: root) } catch {
-      lock(.everything)
+      lock(everything: true)
       throw error
     }
   }
@@ -404,21 +381,26 @@ extension Keyring {
   /// - Returns: The vault that holds it; its keyring's bytes are still to be written.
   /// - Throws: ``CryptoError/limitExceeded(_:)``, and what the system refuses.
   package static func create(
-    storeID: ID16, credential: borrowing Credential, work: WorkFactor = .standard,
-    outside: any OutsideSecrets = NoOutsideSecrets()
+    storeID: ID16, credential: borrowing Credential, work: UInt8 = Keyring.Slot.workStandard,
+    outside: (any OutsideSecrets)? = nil
   ) throws(CryptoError) -> Vault {
-    let root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
     var empty = Keyring.none(of: storeID)
     (empty.rootGeneration, empty.nextSlotID) = (1, 0)
-    let vault = Vault(empty, root: root, outside: outside)
-    var draft = try vault.draft()
-    try vault.addSlot(credential, 0, work, to: &draft)
-    for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
-      _ = try vault.wrappingKey(of: accessClass, in: &draft)
-    }
-    vault.adopt(try vault.finish(draft))
+    let vault = Vault(empty, outside: outside)
+    let root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
+    vault.state.withLock { $0.root = root }
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addSlot(credential, work: work)
+        for accessClass in [AccessClass.whenUnlocked, .afterFirstUnlock] {
+          _ = try change.wrappingKey(of: accessClass)
+        }
+      })
     return vault
   }
+
+  /// The number that the next named key gets. Named keys are never removed, so their numbers are 0, 1, 2, …
+  package var nextKeyNumber: UInt16 { UInt16(clamping: namedKeys.count) }
 
   func isGrant(_ number: UInt32) -> Bool {
     wrappingKeys.first { $0.number == number }?.role == WrappingKey.grantRole

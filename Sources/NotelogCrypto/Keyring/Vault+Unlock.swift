@@ -13,35 +13,32 @@ extension Vault {
   ///
   /// - Parameters:
   ///   - credential: A password, raw key or recovery key.
-  ///   - slot: The slot to try; nil tries each of the credential's kind.
   ///   - schemas: Stored schemas, which must bear their MACs before any key is usable. A grant can't check
   ///     them.
-  /// - Returns: The id of the slot that accepted it.
   /// - Throws: ``CryptoError/tamperedSchema(_:)``, ``CryptoError/lockedMeanwhile``,
   ///   ``CryptoError/wrongPassword``, ``CryptoError/wrongKey``, ``CryptoError/tamperedSlot(_:)``,
-  ///   ``CryptoError/tamperedKeyring``, ``CryptoError/missingSlot(_:)``.
-  @discardableResult package func unlock(
-    _ credential: borrowing Credential, slot: UInt32? = nil, checking schemas: [SealedSchema] = []
-  ) throws(CryptoError) -> UInt32 {
+  ///   ``CryptoError/tamperedKeyring``.
+  package func unlock(_ credential: borrowing Credential, checking schemas: [SealedSchema] = [])
+    throws(CryptoError)
+  {
     try unlockEither { keyring, isOther, epoch throws(CryptoError) in
-      let opened = try keyring.openSlot(credential, slot: slot)
-      if opened.grant == 0, try !keyring.verifyMAC(root: opened.key.secret) { throw .tamperedKeyring }
-      try open(keyring, opened.key, grant: opened.grant, isOther: isOther, schemas, epoch)
-      return opened.slot
+      let (key, grant) = try keyring.openSlot(credential)
+      if grant == 0, try !keyring.verifyMAC(root: key.secret) { throw .tamperedKeyring }
+      try open(keyring, key, grant: grant, isOther: isOther, schemas, epoch)
     }
   }
 
   /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets
   /// the count of locks at the moment when this began.
-  func unlockEither<Result>(
-    _ body: (_ keyring: Keyring, _ isOther: Bool, _ epoch: UInt64) throws(CryptoError) -> Result
-  ) throws(CryptoError) -> Result {
+  func unlockEither(
+    _ body: (_ keyring: Keyring, _ isOther: Bool, _ epoch: UInt64) throws(CryptoError) -> Void
+  ) throws(CryptoError) {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
-    do throws(CryptoError) { return try body(keyring, false, epoch) } catch {
+    do throws(CryptoError) { try body(keyring, false, epoch) } catch {
       guard let other, error.permits(other, insteadOf: keyring) else { throw error }
       // The first finding is the one to report: the fallback's would only say that it was no help.
-      do throws(CryptoError) { return try body(other, true, epoch) } catch _ { throw error }
+      do throws(CryptoError) { try body(other, true, epoch) } catch _ { throw error }
     }
   }
 
@@ -53,7 +50,7 @@ extension Vault {
     var names: [UInt16: String] = [:]
     var wrappingKeys = [grant: key]
     if grant == 0 {
-      wrappingKeys = try openWrappingKeys(keyring.wrappingKeys, of: keyring, root: key)
+      wrappingKeys = try keyring.open(keyring.wrappingKeys, root: key, outside)
       try check(schemas, of: keyring, root: key.secret)
       names = try keyring.openNames(root: key.secret)
     }
@@ -75,19 +72,21 @@ extension Vault {
       if grant == 0 { state.root = key }
     }
   }
+}
 
+extension Keyring {
   /// Opens wrapping keys, as far as this device and the root open them. Where the root is the parent alone,
   /// it must.
-  func openWrappingKeys(_ entries: [Keyring.WrappingKey], of keyring: Keyring, root: SharedSecret?)
+  func open(_ entries: [WrappingKey], root: SharedSecret?, _ outside: (any OutsideSecrets)?)
     throws(CryptoError) -> [UInt32: SharedSecret]
   {
     let needsDevice = entries.contains { $0.parent == KeyParent.device || $0.parent == KeyParent.both }
-    let device = needsDevice ? try deviceSecret(making: false) : nil
+    let device = needsDevice ? try outside?.sharedDeviceSecret(making: false) : nil
     var opened: [UInt32: SharedSecret] = [:]
     for entry in entries where opened[entry.number] == nil {
       guard let parent = try parentSecret(entry.parent, root, device) else { continue }
       do throws(CryptoError) {
-        opened[entry.number] = SharedSecret(try keyring.open(entry, under: parent))
+        opened[entry.number] = SharedSecret(try open(entry, under: parent.secret))
       } catch {
         // What another device's secret wraps stayed behind there.
         guard entry.parent != KeyParent.root, error == .wrongKey else {
@@ -98,16 +97,51 @@ extension Vault {
     return opened
   }
 
-  /// The secret that wraps wrapping keys; nil where a part of it is not there.
-  func parentSecret(_ parent: UInt8, _ root: SharedSecret?, _ device: SharedSecret?) throws(CryptoError)
-    -> Secret?
+  /// Opens a data key.
+  func open(_ row: DataKey, under key: borrowing Secret, _ outside: (any OutsideSecrets)?)
+    throws(CryptoError) -> Secret
   {
-    switch (parent, root, device) {
-    case (KeyParent.root, let root?, _): return try root.secret.copy()
-    case (KeyParent.device, _, let device?): return try device.secret.copy()
-    case (KeyParent.both, let root?, let device?): return try Secret(joining: root.secret, device.secret)
-    default: return nil
+    do throws(CryptoError) {
+      return try row.unwrap(under: try keyWrapping(row, key, outside), storeID: storeID)
+    } catch {
+      // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is
+      // another's.
+      guard error == .wrongKey || error == .tampered else { throw error }
+      throw row.isEffaceable && error == .wrongKey ? .effaced(row.reference) : .tamperedKeyring
     }
+  }
+
+  /// What wraps a data key: a wrapping key, together with the effaceable secret where it has one.
+  func keyWrapping(_ row: DataKey, _ key: borrowing Secret, _ outside: (any OutsideSecrets)?)
+    throws(CryptoError) -> Secret
+  {
+    guard row.isEffaceable else { return try key.copy() }
+    guard let secret = try outside?.effaceableSecret(ofKey: row.number) else {
+      throw .effaced(namedKey(row.number)?.current ?? KeyReference(rawValue: 0))
+    }
+    let both = try Secret(joining: key, secret)
+    return try Crypto.hkdfSHA256(both.bytes, salt: storeID.array, info: Array("NL1/effaceable".utf8))
+  }
+}
+
+extension OutsideSecrets {
+  func sharedDeviceSecret(making: Bool) throws(CryptoError) -> SharedSecret? {
+    guard let secret = try deviceSecret(making: making) else { return nil }
+    return SharedSecret(secret)
+  }
+}
+
+/// The secret that wraps wrapping keys; nil where a part of it is not there.
+func parentSecret(_ parent: UInt8, _ root: SharedSecret?, _ device: SharedSecret?) throws(CryptoError)
+  -> SharedSecret?
+{
+  switch parent {
+  case KeyParent.root: return root
+  case KeyParent.device: return device
+  case KeyParent.both:
+    guard let root, let device else { return nil }
+    return SharedSecret(try Secret(joining: root.secret, device.secret))
+  default: return nil
   }
 }
 
@@ -129,11 +163,11 @@ extension Vault {
     var found: [UInt32] = []
     for slot in keyring.slots where slot.kind == credential.kind {
       do throws(CryptoError) {
-        _ = try keyring.openSlot(credential, slot: slot.id)
+        _ = try slot.open(credential, storeID: keyring.storeID)
         found.append(slot.id)
-      } catch { guard error == .wrongPassword || error == .wrongKey else { throw error } }
+      } catch { guard error == .wrongKey else { throw error } }
     }
-    guard !found.isEmpty else { throw credential.kind == .password ? .wrongPassword : .wrongKey }
+    guard !found.isEmpty else { throw credential.refusal }
     return found
   }
 }
@@ -151,27 +185,19 @@ extension CryptoError {
 }
 
 extension Keyring {
-  /// What a slot opened: the unlock root, or a grant's key.
-  struct OpenedSlot {
-    let key: SharedSecret
-    let grant: UInt32
-    let slot: UInt32
-  }
-
-  /// What the credential opens, by whichever slot accepts it.
-  func openSlot(_ credential: borrowing Credential, slot id: UInt32?) throws(CryptoError) -> OpenedSlot {
+  /// What the credential opens, by whichever slot accepts it: the unlock root, or the key of a grant.
+  func openSlot(_ credential: borrowing Credential) throws(CryptoError) -> (key: SharedSecret, grant: UInt32)
+  {
     try credential.checkSize()
-    if let id, !slots.contains(where: { $0.id == id }) { throw .missingSlot(id) }
-    for slot in slots where slot.kind == credential.kind && (id == nil || slot.id == id) {
+    for slot in slots where slot.kind == credential.kind {
       do throws(CryptoError) {
-        let key = SharedSecret(try slot.open(credential, storeID: storeID))
-        return OpenedSlot(key: key, grant: slot.grant, slot: slot.id)
+        return (SharedSecret(try slot.open(credential, storeID: storeID)), slot.grant)
       } catch {
         // The commitment says that this slot is another credential's; anything else is final.
         guard error == .wrongKey else { throw error }
       }
     }
-    throw credential.kind == .password ? .wrongPassword : .wrongKey
+    throw credential.refusal
   }
 
   /// A key for one purpose, from the unlock root.

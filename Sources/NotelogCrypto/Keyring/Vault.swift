@@ -16,14 +16,6 @@ package protocol OutsideSecrets: Sendable {
 /// Data keys are unwrapped when first asked for. ``lock(_:)`` wipes by access class; a ``SealingKey`` that
 /// somebody still holds then throws `locked`, and is asked for anew after the next `unlock`.
 package final class Vault: Sendable {
-  /// What ``lock(_:)`` closes.
-  package enum LockScope: Sendable {
-    /// The unlock root, the keys of the classes `whenUnlocked`, and grants.
-    case whenUnlocked
-    /// All keys. Those of the classes `always` are open again as soon as they are asked for.
-    case everything
-  }
-
   /// What is open. The root is there exactly while the vault is unlocked.
   struct State: ~Copyable {
     var keyring: Keyring
@@ -37,7 +29,7 @@ package final class Vault: Sendable {
   }
 
   let state: Lock<State>
-  let outside: any OutsideSecrets
+  let outside: (any OutsideSecrets)?
   /// The data keys that are open. Threads look them up millions of times a second; who changes them has the
   /// state's lock.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
@@ -49,14 +41,8 @@ package final class Vault: Sendable {
   ///   - keyring: The keyring that counts.
   ///   - other: The one to fall back on where that one turns out, at unlocking, to be tampered with.
   ///   - outside: Where the secrets are that no keyring has.
-  package convenience init(
-    _ keyring: Keyring, other: Keyring? = nil, outside: any OutsideSecrets = NoOutsideSecrets()
-  ) {
-    self.init(keyring, other: other, root: nil, outside: outside)
-  }
-
-  init(_ keyring: Keyring, other: Keyring? = nil, root: SharedSecret?, outside: any OutsideSecrets) {
-    state = Lock(State(keyring: keyring, other: other, root: root))
+  package init(_ keyring: Keyring, other: Keyring? = nil, outside: (any OutsideSecrets)? = nil) {
+    state = Lock(State(keyring: keyring, other: other))
     self.outside = outside
   }
 
@@ -72,22 +58,21 @@ package final class Vault: Sendable {
   /// Counts the locks, so that what was opened can be told to belong to an earlier time.
   package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
-  /// Wipes keys. Waits for calls under way on other threads.
-  package func lock(_ scope: LockScope = .whenUnlocked) {
+  /// Wipes the unlock root, grants, and the keys of the classes `whenUnlocked`; or all keys: those of the
+  /// classes `always` are open again as soon as they are asked for. Waits for calls under way on other
+  /// threads.
+  package func lock(everything: Bool = false) {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
     guard SecretMemory.shared.isOriginalProcess else { return }
     state.withLock { state in
       epoch.add(1, ordering: .acquiringAndReleasing)
+      let keyring = state.keyring
+      func staysOpen(_ accessClass: AccessClass?) -> Bool { !everything && accessClass?.isLasting == true }
       state.root = nil
-      let lasting = state.keyring.wrappingKeys.filter {
-        scope != .everything && $0.accessClass?.isLasting == true
-      }
-      let numbers = Set(lasting.map(\.number))
-      state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
-      wipe { scope == .everything || !$0.accessClass.isLasting }
-      let open = state.keyring.namedKeys.filter { scope != .everything && $0.accessClass.isLasting }
-      let named = Set(open.map(\.number))
-      state.names = state.names.filter { named.contains($0.key) }
+      let lasting = Set(keyring.wrappingKeys.filter { staysOpen($0.accessClass) }.map(\.number))
+      state.wrappingKeys = state.wrappingKeys.filter { lasting.contains($0.key) }
+      wipe { !staysOpen($0.accessClass) }
+      state.names = state.names.filter { staysOpen(keyring.namedKey($0.key)?.accessClass) }
     }
   }
 
@@ -102,7 +87,7 @@ package final class Vault: Sendable {
   package func close() {
     guard SecretMemory.shared.isOriginalProcess else { return }
     state.withLock { $0.isClosed = true }
-    lock(.everything)
+    lock(everything: true)
   }
 
   /// A data key, ready to use.
@@ -124,7 +109,7 @@ package final class Vault: Sendable {
       guard let row = rows.first(where: { open[$0.wrappingKey] != nil }),
         let wrappingKey = open[row.wrappingKey]
       else { throw state.root == nil ? .locked(accessClass) : .elsewhere(reference) }
-      let secret = try self.open(row, under: wrappingKey.secret, of: state.keyring)
+      let secret = try state.keyring.open(row, under: wrappingKey.secret, outside)
       let key = SealingKey(reference: reference, accessClass: row.accessClass, key: secret)
       openKeys.change { $0[reference] = key }
       return key
@@ -185,42 +170,8 @@ package final class Vault: Sendable {
     let entries = state.keyring.wrappingKeys.filter { $0.parent == KeyParent.device }
     let open = state.wrappingKeys
     guard entries.contains(where: { open[$0.number] == nil }) else { return }
-    let opened = try openWrappingKeys(entries, of: state.keyring, root: nil)
+    let opened = try state.keyring.open(entries, root: nil, outside)
     state.wrappingKeys.merge(opened) { known, _ in known }
-  }
-
-  /// This device's secret; nil where it has none.
-  func deviceSecret(making: Bool) throws(CryptoError) -> SharedSecret? {
-    guard let secret = try outside.deviceSecret(making: making) else { return nil }
-    return SharedSecret(secret)
-  }
-
-  /// A data key.
-  func open(_ row: Keyring.DataKey, under key: borrowing Secret, of keyring: Keyring) throws(CryptoError)
-    -> Secret
-  {
-    do throws(CryptoError) {
-      let own = try keyWrapping(row, key, keyring)
-      return try row.unwrap(under: own, storeID: keyring.storeID)
-    } catch {
-      // Under a key that is the right one, a wrap that does not open was altered; or the effaceable secret is
-      // another's.
-      guard error == .wrongKey || error == .tampered else { throw error }
-      throw row.isEffaceable && error == .wrongKey ? .effaced(row.reference) : .tamperedKeyring
-    }
-  }
-
-  /// What wraps a data key: a wrapping key, together with the effaceable secret where it has one.
-  func keyWrapping(_ row: Keyring.DataKey, _ key: borrowing Secret, _ keyring: Keyring) throws(CryptoError)
-    -> Secret
-  {
-    guard row.isEffaceable else { return try key.copy() }
-    guard let secret = try outside.effaceableSecret(ofKey: row.number) else {
-      throw .effaced(keyring.namedKey(row.number)?.current ?? KeyReference(rawValue: 0))
-    }
-    let both = try Secret(joining: key, secret)
-    return try Crypto.hkdfSHA256(
-      both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
   }
 }
 
@@ -229,13 +180,6 @@ final class SharedSecret: Sendable {
   let secret: Secret
 
   init(_ secret: consuming Secret) { self.secret = secret }
-}
-
-/// No device's secret, and no effaceable one.
-package struct NoOutsideSecrets: OutsideSecrets {
-  package init() {}
-  package func deviceSecret(making: Bool) throws(CryptoError) -> Secret? { nil }
-  package func effaceableSecret(ofKey number: UInt16) throws(CryptoError) -> Secret? { nil }
 }
 
 // MARK: - The unlock root itself, for whoever keeps it between two processes (docs/format-keyring.md 10.4).

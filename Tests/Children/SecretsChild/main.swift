@@ -14,7 +14,7 @@ import NotelogCrypto
 @_silgen_name("fork") private func forkProcess() -> Int32
 
 /// A key that the test knows too, written straight into secret memory so that no other copy is ever made.
-private func patternedSecret(seed: Int, byteCount: Int = 32) throws -> Secret {
+private func patternedSecret(seed: Int, byteCount: Int = 32) throws(CryptoError) -> Secret {
   var secret = try Secret(byteCount: byteCount)
   var bytes = secret.mutableBytes
   for index in 0..<byteCount {
@@ -89,10 +89,19 @@ private func searchVault() throws {
   do {
     let credential = Credential.rawKey(try patternedSecret(seed: 3))
     vault = try Keyring.create(storeID: ID16(low: 1, high: 2), credential: credential)
-    vault.adopt(try vault.addingSlot(.password(try patternedSecret(seed: 4)), work: WorkFactor(logN: 14)))
-    vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked))
-    vault.adopt(try vault.addingKey(named: "second", class: .afterFirstUnlock))
-    vault.lock(.everything)
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addSlot(.password(try patternedSecret(seed: 4)), work: 14)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "first", class: .whenUnlocked)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "second", class: .afterFirstUnlock)
+      })
+    vault.lock(everything: true)
     try vault.unlock(.password(try patternedSecret(seed: 4)))
   }
   say("KEYRING", vault.keyring.bytes)
@@ -105,7 +114,7 @@ private func searchVault() throws {
   waitForTest("open")
   vault.lock()
   waitForTest("locked")
-  vault.lock(.everything)
+  vault.lock(everything: true)
   waitForTest("everything")
 }
 
@@ -113,7 +122,7 @@ private func searchVault() throws {
 private struct PatternedSecrets: OutsideSecrets {
   func deviceSecret(making: Bool) throws(CryptoError) -> Secret? { nil }
   func effaceableSecret(ofKey number: UInt16) throws(CryptoError) -> Secret? {
-    do { return try patternedSecret(seed: 7) } catch { throw .outOfMemory }
+    try patternedSecret(seed: 7)
   }
 }
 
@@ -124,8 +133,14 @@ private func searchShredded() throws {
     let credential = Credential.rawKey(try patternedSecret(seed: 3))
     vault = try Keyring.create(
       storeID: ID16(low: 1, high: 2), credential: credential, outside: PatternedSecrets())
-    vault.adopt(try vault.addingKey(named: "first", class: .whenUnlocked, isEffaceable: true))
-    vault.adopt(try vault.addingKey(named: "second", class: .whenUnlocked))
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "first", class: .whenUnlocked, isEffaceable: true)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "second", class: .whenUnlocked)
+      })
   }
   say("KEYRING", vault.keyring.bytes)
   for reference in [UInt32(1), 2] {
@@ -135,7 +150,7 @@ private func searchShredded() throws {
     say("SEALED", sealed)
   }
   waitForTest("open")
-  vault.adopt(try vault.shredding(vault.namedKey("first")))
+  vault.adopt(try vault.changing { change throws(CryptoError) in change.shred(try vault.namedKey("first")) })
   waitForTest("shredded")
 }
 
@@ -155,9 +170,13 @@ private func forkAndTry() throws {
     attempt("run") { _ = try sealRun(key, &run) }
     attempt("open") { try open(key, sealed, message) }
     attempt("secret") { _ = try Secret(byteCount: 32) }
-    attempt("change") { _ = try vault.addingKey(named: "third", class: .whenUnlocked) }
+    attempt("change") {
+      _ = try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "third", class: .whenUnlocked)
+      }
+    }
     attempt("unlock") { try vault.unlock(.rawKey(try patternedSecret(seed: 6))) }
-    vault.lock(.everything)
+    vault.lock(everything: true)
     key.wipe()
     say("CHILD", Array("ended".utf8))
     _exit(0)

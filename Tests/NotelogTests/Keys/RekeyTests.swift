@@ -82,7 +82,7 @@ import Testing
     // root leads to.
     #expect(opened.count == 4 && later.prefix(2).allSatisfy { opened.contains($0.rawValue) })
     let root = try attacker.keyring.openSlot(
-      .rawKey(Secret(copying: [UInt8](repeating: 42, count: 32).rawSpan)), slot: nil
+      .rawKey(Secret(copying: [UInt8](repeating: 42, count: 32).rawSpan))
     ).key
     for entry in changed.wrappingKeys {
       #expect(throws: CryptoError.wrongKey) {
@@ -90,8 +90,7 @@ import Testing
         _ = key.byteCount
       }
     }
-    let wrapping = try attacker.openWrappingKeys(
-      attacker.keyring.wrappingKeys, of: attacker.keyring, root: root)
+    let wrapping = try attacker.keyring.open(attacker.keyring.wrappingKeys, root: root, nil)
     for row in changed.dataKeys {
       for key in wrapping.values {
         #expect(throws: CryptoError.wrongKey) {

@@ -17,15 +17,27 @@ enum KeyringTarget: FuzzTarget {
     let vault = try Keyring.create(
       storeID: ID16(low: 1, high: 2), credential: try credential(keyByte))
     var seeds = [vault.keyring.bytes]
-    vault.adopt(try vault.addingKey(named: "personal", class: .whenUnlocked))
-    vault.adopt(try vault.addingKey(named: "work", class: .afterFirstUnlock))
-    vault.adopt(try vault.addingSlot(.password(try Secret(utf8: "password")), work: .leastRead))
-    vault.adopt(try vault.addingSlot(.recoveryKey(try Secret.random(byteCount: 32))))
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "personal", class: .whenUnlocked)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addKey(named: "work", class: .afterFirstUnlock)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addSlot(.password(try Secret(utf8: "password")), work: 14)
+      })
+    vault.adopt(
+      try vault.changing { change throws(CryptoError) in
+        try change.addSlot(.recoveryKey(try Secret.random(byteCount: 32)))
+      })
     seeds.append(vault.keyring.bytes)
     return seeds.flatMap { keyring in [0, 3, 7].map { [$0] + keyring } }
   }
 
-  private static func credential(_ byte: UInt8) throws -> NotelogCrypto.Credential {
+  private static func credential(_ byte: UInt8) throws(CryptoError) -> NotelogCrypto.Credential {
     .rawKey(try Secret(copying: [UInt8](repeating: byte, count: 32).rawSpan))
   }
 
@@ -44,7 +56,7 @@ enum KeyringTarget: FuzzTarget {
     guard bytes.count >= Keyring.headerSize + 64 else { return bytes }
     if flags & 1 != 0 { try sealDigest(&bytes) }
     guard flags & 2 != 0, var keyring = try? Keyring(parsing: bytes),
-      let opened = try? keyring.openSlot(try credential(keyByte), slot: nil)
+      let opened = try? keyring.openSlot(try credential(keyByte))
     else { return bytes }
     try keyring.seal(root: opened.key.secret)
     return keyring.bytes
@@ -60,13 +72,19 @@ enum KeyringTarget: FuzzTarget {
       _ = try? vault.sealingKey(key.reference)
       _ = vault.name(of: key.reference)
     }
-    if let change = try? vault.addingKey(named: "new", class: .whenUnlocked) { adopt(change, in: vault) }
-    if let slot = vault.keyring.slots.first, let credential = try? credential(5),
-      let change = try? vault.changingSlots([slot.id], to: credential)
+    if let change = try? vault.changing({ change throws(CryptoError) in
+      try change.addKey(named: "new", class: .whenUnlocked)
+    }) {
+      adopt(change, in: vault)
+    }
+    if let slot = vault.keyring.slots.first,
+      let change = try? vault.changing({ change throws(CryptoError) in
+        try change.replaceSlots([slot.id], by: try credential(5))
+      })
     {
       adopt(change, in: vault)
     }
-    vault.lock(.everything)
+    vault.lock(everything: true)
   }
 
   /// What is written must be readable again, or the store could never be unlocked any more.
