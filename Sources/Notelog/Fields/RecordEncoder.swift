@@ -218,24 +218,6 @@ struct RecordEncoder {
     plan.fields[field.index].flags.contains(.optional) && !field.entry.flags.contains(.optional)
   }
 
-  /// Appends the keys that the record will have, from its envelope.
-  func appendAdditions(
-    _ plan: CollectionPlan, _ id: RecordID, envelope: RawSpan, to additions: inout [FieldIndexes.Addition]
-  ) {
-    var place = envelope.byteCount >= 4 ? 4 + 16 * Int(envelope.load(UInt16.self, at: 2)) : 4
-    // Both go through the indexed fields in ascending order; what the envelope lacks, the record lacks.
-    for field in plan.fields where field.isIndexed {
-      let name = FieldIndexes.Name(collection: plan.schema.collection, field: field.number)
-      guard place < envelope.byteCount, envelope.load(UInt16.self, at: place) == field.number else {
-        additions.append(FieldIndexes.Addition(lacking: name))
-        continue
-      }
-      let key = place + 4..<place + 4 + Int(envelope.load(UInt16.self, at: place + 2))
-      additions.append(FieldIndexes.Addition(name, key: envelope.extracting(key), id))
-      place = key.upperBound
-    }
-  }
-
   /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried
   /// fields come from `old`.
   func write(

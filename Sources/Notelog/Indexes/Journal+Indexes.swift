@@ -5,7 +5,7 @@ import NotelogBase
 
 extension Journal {
   /// The index that the checkpoint holds, with what came after; nil where there is none, or it can't be used.
-  func storedIndex(of name: FieldIndexes.Name) throws -> FieldIndexes.Made? {
+  func storedIndex(of name: OrderName) throws -> FieldIndexes.Made? {
     guard let order = storedOrder(name) else { return nil }
     return try index(of: name, from: order, at: snapshot())
   }
@@ -13,7 +13,7 @@ extension Journal {
   /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or
   /// a record came without a key.
   func index(
-    of name: FieldIndexes.Name, from order: StoredOrder, at moment: Snapshot
+    of name: OrderName, from order: StoredOrder, at moment: Snapshot
   ) throws -> FieldIndexes.Made? {
     guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
     var entries: [OrderedEntry] = []
@@ -38,7 +38,7 @@ extension Journal {
   /// - Returns: The index.
   /// - Throws: What `check` throws; `inputOutput` where the system fails.
   func index(
-    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void = { _ in }
+    of name: OrderName, at moment: Snapshot, _ check: (Int) throws -> Void = { _ in }
   ) throws -> FieldIndexes.Made? {
     guard
       let entries = try listedKeys(of: name, at: moment, check) ?? scannedKeys(of: name, at: moment, check)
@@ -47,7 +47,7 @@ extension Journal {
   }
 
   private func scannedKeys(
-    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void
+    of name: OrderName, at moment: Snapshot, _ check: (Int) throws -> Void
   ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     var isComplete = true
@@ -67,7 +67,7 @@ extension Journal {
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks
   /// the key, as it may be older than the index or not check, and where not all of them could be read.
   private func listedKeys(
-    of name: FieldIndexes.Name, at moment: Snapshot, _ check: (Int) throws -> Void
+    of name: OrderName, at moment: Snapshot, _ check: (Int) throws -> Void
   ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     var failure: (any Error)?
@@ -97,7 +97,7 @@ extension OrderedEntry {
   }
 
   /// The entry of which a record's envelope has the key; nil where it has none.
-  fileprivate init?(keyOf name: OrderName, _ id: ID16, envelope: RawSpan) {
+  init?(keyOf name: OrderName, _ id: ID16, envelope: RawSpan) {
     if name.second != nil {
       guard let key = name.key(ofTwoIn: envelope) else { return nil }
       self.init(key: key.rawSpan, RecordID(id))

@@ -103,7 +103,7 @@ extension Search {
   }
 
   /// The part of a field's index that conditions on the field leave.
-  private func run(of name: FieldIndexes.Name, _ condition: ConditionNode) throws -> IndexRun? {
+  private func run(of name: OrderName, _ condition: ConditionNode) throws -> IndexRun? {
     guard let index = try store.index(name, at: moment, .whole) else { return nil }
     return IndexRun(
       name, index, store.substitute(for: name, at: moment), condition.narrowing(name, source))
@@ -170,7 +170,7 @@ extension [IndexRun] {
   fileprivate var entryCount: Int { reduce(0) { $0 + $1.count } }
 
   /// Whether they are one part, of a certain index.
-  fileprivate func isOf(_ name: FieldIndexes.Name) -> Bool { count == 1 && first?.name == name }
+  fileprivate func isOf(_ name: OrderName) -> Bool { count == 1 && first?.name == name }
 }
 
 // MARK: - The parts of a query that threads share, and how they come to an end before their time.
@@ -243,7 +243,7 @@ extension Search {
 
 /// The parts of an index in which records are that a query can find.
 struct IndexRun: Sendable {
-  let name: FieldIndexes.Name
+  let name: OrderName
   let index: OrderedIndex
   /// What is walked where that can't be read.
   let substitute: OrderSubstitute
@@ -256,7 +256,7 @@ struct IndexRun: Sendable {
   private(set) var isExact = false
 
   init(
-    _ name: FieldIndexes.Name, _ index: OrderedIndex, _ substitute: OrderSubstitute, _ narrowing: Narrowing?
+    _ name: OrderName, _ index: OrderedIndex, _ substitute: OrderSubstitute, _ narrowing: Narrowing?
   ) {
     self.name = name
     self.index = index
@@ -315,7 +315,7 @@ struct Narrowing: Sendable {
 extension ConditionNode {
   /// What the condition leaves of an index by what it says of its first field; nil where it says nothing of
   /// the field.
-  func narrowing(_ name: FieldIndexes.Name, _ source: any QuerySource) -> Narrowing? {
+  func narrowing(_ name: OrderName, _ source: any QuerySource) -> Narrowing? {
     switch self {
     case .field(let condition):
       guard let found = source.lookup(condition), found.name == name.first else { return nil }
@@ -341,7 +341,7 @@ extension ConditionNode {
   }
 
   /// The indexes of fields that conditions are about, each once.
-  func indexNames(_ source: any QuerySource) -> [FieldIndexes.Name] {
+  func indexNames(_ source: any QuerySource) -> [OrderName] {
     fields.reduce(into: []) { names, condition in
       guard let name = source.lookup(condition)?.name, !names.contains(name) else { return }
       names.append(name)
@@ -356,7 +356,7 @@ extension ConditionNode {
 struct CandidateReader: ~Copyable {
   private let search: Search
   /// The index; nil where records are known by their ids.
-  private let name: FieldIndexes.Name?
+  private let name: OrderName?
   /// Where the others are found that are no longer to be found here.
   private let earlier: ArraySlice<IndexRun>
   private let scanner: Scanner

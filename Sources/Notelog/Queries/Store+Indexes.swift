@@ -11,7 +11,7 @@ extension Store {
   /// - Complexity: O(*n*) the first time it is asked for, if the checkpoint doesn't hold it; else in what
   ///   came after that.
   func index(
-    _ name: FieldIndexes.Name, at moment: Snapshot, _ part: QueryPart? = nil
+    _ name: OrderName, at moment: Snapshot, _ part: QueryPart? = nil
   ) throws -> OrderedIndex? {
     let made =
       try indexes.index(name)
@@ -24,7 +24,7 @@ extension Store {
   }
 
   /// What is walked where a field's index can't be read.
-  func substitute(for name: FieldIndexes.Name, at moment: Snapshot) -> OrderSubstitute {
+  func substitute(for name: OrderName, at moment: Snapshot) -> OrderSubstitute {
     OrderSubstitute { [indexes, journal] in
       indexes.distrust(name)
       guard let made = try journal.index(of: name, at: moment) else {
@@ -37,7 +37,7 @@ extension Store {
 
 /// The parts of an index in which the records are that a condition leaves, and others.
 struct IndexLookup {
-  let name: FieldIndexes.Name
+  let name: OrderName
   let ranges: [KeyRange]
   /// Whether all keys have one length.
   let isFixed: Bool
@@ -87,23 +87,23 @@ extension CollectionPlan {
   ///
   /// Fields that became optional are left to a scan: records may have been written before, and their keys
   /// don't say that there is a value.
-  func indexName(of index: Int) -> FieldIndexes.Name? {
+  func indexName(of index: Int) -> OrderName? {
     let field = fields[index].field
     guard isStored, field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
-    return FieldIndexes.Name(collection: number, field: field.number)
+    return OrderName(collection: number, field: field.number)
   }
 
   /// The index of two fields that records are sorted by, where both have one and the key of the first leaves
   /// room for the second.
-  func indexName(of first: RecordOrder.Part, _ second: RecordOrder.Part) -> FieldIndexes.Name? {
+  func indexName(of first: RecordOrder.Part, _ second: RecordOrder.Part) -> OrderName? {
     guard first.isByKeys, second.isByKeys, let name = indexName(of: first.index),
       let next = indexName(of: second.index), next != name
     else { return nil }
     let byteCount = first.field.type.fixedByteCount
     guard byteCount ?? 0 < OrderedEntry.keyByteCount else { return nil }
-    return FieldIndexes.Name(
+    return OrderName(
       collection: number, field: name.field,
-      second: FieldIndexes.Name.Second(
+      second: OrderName.Second(
         field: next.field, isReversed: first.direction != second.direction, followsText: byteCount == nil))
   }
 }

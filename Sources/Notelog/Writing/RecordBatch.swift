@@ -60,7 +60,7 @@ extension Store {
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }
-          ticket = indexes.begin(transaction.additions)
+          ticket = indexes.begin(transaction.turn.batch.frames, transaction.turn.batch.buffer.bytes)
           turn = transaction.end()
           return result
         } catch {
@@ -122,8 +122,6 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// Records that carry something over from what they replace: they are sealed when they are committed.
   private var waiting: [R] = []
   private var mustWait = false
-  /// The keys that records will have in ordered indexes.
-  private var additions: [FieldIndexes.Addition] = []
 
   init(_ store: Store) throws {
     self.store = store
@@ -157,10 +155,8 @@ public struct RecordBatch<R: Record>: ~Copyable {
       }
       return waiting.append(record)
     }
-    let additionCount = additions.count
     do { try seal(record, id) } catch {
       written.removeLast(id.bytes)
-      additions.removeLast(additions.count - additionCount)
       encoder.wipe()
       throw error
     }
@@ -180,9 +176,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
   @discardableResult
   public mutating func commit(_ durability: Durability = .durable) throws -> UInt64 {
     if !waiting.isEmpty { return try commitWaiting(durability) }
-    let ticket = additions.isEmpty ? nil : store.indexes.begin(additions)
+    let ticket = store.indexes.begin(batch.frames, batch.buffer.bytes)
     defer {
-      if let ticket { store.indexes.end(ticket) }
+      store.indexes.end(ticket)
       if batch.isEmpty { forget() }
     }
     let (store, collection, epoch) = (store, plan.collection, epoch)
@@ -218,7 +214,6 @@ public struct RecordBatch<R: Record>: ~Copyable {
   private mutating func forget() {
     written.removeAll()
     waiting.removeAll(keepingCapacity: true)
-    additions.removeAll(keepingCapacity: true)
   }
 
   /// Gets ready for a transaction: its nonces are its own, and its keys and schema are those of now.
@@ -246,7 +241,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   private mutating func seal(_ record: R, _ id: RecordID) throws {
     try plan.gather(record, into: &encoder)
-    try encoder.put(id, plan.collection, carriedFrom: [], &keys, &nonces, into: &batch, &additions)
+    try encoder.put(id, plan.collection, carriedFrom: [], &keys, &nonces, into: &batch)
     encoder.wipe()
   }
 }

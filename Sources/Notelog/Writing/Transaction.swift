@@ -44,9 +44,6 @@ public struct Transaction: ~Copyable {
   private var highestSchema: UInt16 = 0
   /// The collections of records whose schema is gone, once they were looked for.
   private var orphans: Set<UInt16>?
-  /// The keys that records will have in ordered indexes.
-  var additions: [FieldIndexes.Addition] = []
-
   /// Uploads that records refer to from now on: each lives until the transaction has been committed.
   var uploads: [any Sendable] = []
 
@@ -343,14 +340,7 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    let additionCount = additions.count
-    do {
-      try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch, &additions)
-    } catch {
-      // No index is to know a record that isn't written: the closure may go on.
-      additions.removeLast(additions.count - additionCount)
-      throw error
-    }
+    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch)
     collections[plan.schema.collection] = writing
   }
 }
@@ -375,7 +365,7 @@ extension RecordEncoder {
   /// Seals the gathered record into a batch.
   mutating func put(
     _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
-    _ nonces: inout NonceRun, into batch: inout Batch, _ additions: inout [FieldIndexes.Addition]
+    _ nonces: inout NonceRun, into batch: inout Batch
   ) throws(NotelogError) {
     if plan.hasChosenKeys { try chooseKeys(id, plan, carriedFrom: old.rawSpan) }
     if plan.hasDigests { try addDigests(plan, &keys) }
@@ -400,7 +390,6 @@ extension RecordEncoder {
       ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
         var envelope = bytes.part(0..<envelopeByteCount)
         if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
-        if plan.hasIndexes { appendAdditions(plan, id, envelope: envelope.bytes, to: &additions) }
         var body = bytes.part(from: envelopeByteCount)
         try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
       }
