@@ -30,7 +30,7 @@ private struct Film: Record {
     let snapshot: StoreSnapshot
     let collection: DynamicCollection
     let query: Query<Film>
-    let reference: RecordReference
+    let reference: URL
   }
 
   private static func closed(warm isWarm: Bool, _ folder: TemporaryFolder) throws -> Closed {

@@ -245,12 +245,12 @@ struct App {
       default: nil
       }
     guard let note, let store = notebook?.store else { return try Data().write(to: placeFile) }
-    try Data(store.reference(to: Note.self, note.id).description.utf8).write(to: placeFile)
+    try Data(store.reference(to: Note.self, note.id).absoluteString.utf8).write(to: placeFile)
   }
 
   private func placeRemembered() throws -> Note? {
     guard let text = try? String(contentsOf: placeFile, encoding: .utf8),
-      let reference = RecordReference(text)
+      let reference = URL(string: text)
     else { return nil }
     return try notebook?.store.get(Note.self, reference)?.record()
   }

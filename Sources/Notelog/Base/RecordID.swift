@@ -16,7 +16,7 @@ import NotelogCrypto
 /// indexed and asked for as any value is. Optional is best, as its initial value says that there is none. The
 /// field says neither of which type the other record is nor whether it still is there: the app asks for it by
 /// the type it knows, `store.get(Recipe.self, id)`, and gets nil where it is gone. What is kept outside of
-/// the store, or may point into another one, is a ``RecordReference``.
+/// the store, or may point into another one, is a URI: ``Store/reference(to:_:)``.
 ///
 /// ```swift
 /// struct Cooked: Record {

@@ -78,10 +78,8 @@ struct Shelf: Record {
     try store.write { tx in try tx.put(Cooked(recipe: soup.id)) }
     let last = try store.query(Cooked.self).where(\.recipe, is: soup.id).max(of: \.time)
     #expect(last != nil)
-    let url = try store.reference(to: Recipe.self, soup.id).url
-    if let reference = RecordReference(url) {
-      print(try store.get(Recipe.self, reference)?.title ?? "it is gone")
-    }
+    let url = try store.reference(to: Recipe.self, soup.id)
+    print(try store.get(Recipe.self, url)?.title ?? "it is gone")
     try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
     #expect(throws: NotelogError(.conflict, "")) {
       try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
