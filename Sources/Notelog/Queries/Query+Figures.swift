@@ -1,7 +1,6 @@
 // Figures about what a query finds: how many, the least, the greatest, the sum.
 
 import NotelogBase
-import NotelogFormat
 
 extension Query {
   /// How many records there are, limit and offset applied; those that can't be read are left out, as in
@@ -49,9 +48,7 @@ extension Query where R: Record {
 
   /// The sum of a field's values in the records found.
   ///
-  /// - Complexity: O(*n*) in the records. Without conditions, of an indexed field, none of them is read, but
-  ///   what the store lists of them; where something is known to be damaged they are, and those that can't be
-  ///   are left out.
+  /// - Complexity: O(*n*) in the records.
   /// - Throws: `limitExceeded` where the sum is no value of the type; `locked` where a locked field is
   ///   needed; what `entries()` throws.
   public func sum<Value: FixedWidthInteger & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value {
@@ -121,7 +118,6 @@ extension Query where R: Record {
       }
       return sum
     }
-    if let listed = try listedTotal(of: path, summand, add, search, reader) { return listed }
     let sums = try search.gather(into: Sum.zero, on: search.way(isOrdered: false)) { sum, record, scanner in
       try search.sparing(record.id) {
         let value = try scanner.withOpening { opening in
@@ -132,33 +128,5 @@ extension Query where R: Record {
       return true
     }
     return try sums.dropFirst().reduce(sums[0], add)
-  }
-
-  /// The sum out of the sort keys that the store lists; nil where it doesn't list them all, or other than all
-  /// records are asked for.
-  private func listedTotal<Field: FieldValue, Sum: AdditiveArithmetic>(
-    of path: FieldKeyPath<R, Field>, _ summand: (Field) -> Sum, _ add: (Sum, Sum) throws -> Sum,
-    _ search: Search, _ reader: RecordReader<R>
-  ) throws -> Sum? {
-    guard search.isOfAll, !store.journal.isDamaged, let index = try? reader.plan.index(of: path),
-      let name = search.plan.indexName(of: index)
-    else { return nil }
-    var sum = Sum.zero
-    var stored: [UInt8] = []
-    var failure: (any Error)?
-    let isWhole = try search.moment.forEachEnvelope(in: name.collection) { _, envelope in
-      guard let key = Envelope.sortKey(of: name.field, in: envelope) else { return false }
-      do {
-        guard
-          try SortKey.restore(
-            &stored, of: Field.Stored.fieldType, isOptional: Field.Stored.isOptional,
-            envelope.extracting(key))
-        else { return false }
-        sum = try add(sum, summand(Field(stored: Field.Stored(_loading: stored.rawSpan))))
-      } catch { failure = error }
-      return failure == nil
-    }
-    if let failure { throw failure }
-    return isWhole && !store.journal.isDamaged ? sum : nil
   }
 }

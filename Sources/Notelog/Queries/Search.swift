@@ -225,9 +225,12 @@ struct Search: Sendable {
     return min(max(all - question.offset, 0), question.limit ?? .max)
   }
 
-  /// How many records the collection lists, where that is what is asked for; nil else.
+  /// How many records the collection lists, where all of them are asked for and nobody is told of those that
+  /// can't be read; nil else.
   private func listedCount() throws -> Int? {
-    guard isOfAll, !store.journal.isDamaged else { return nil }
+    guard question.conditions.isEmpty, question.cursor == nil, question.damageHandler == nil,
+      !store.journal.isDamaged
+    else { return nil }
     let count = try moment.recordCount(in: plan.number)
     // What is damaged may have turned out now.
     return store.journal.isDamaged ? nil : count
@@ -239,11 +242,6 @@ struct Search: Sendable {
       return count != question.wantedCount
     }
     return counts.reduce(0, +)
-  }
-
-  /// Whether it asks for all records of the collection, and is not told of those that can't be read.
-  var isOfAll: Bool {
-    question.conditions.isEmpty && question.cursor == nil && question.damageHandler == nil
   }
 
   /// The place of a record in the order.

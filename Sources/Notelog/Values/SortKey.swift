@@ -70,29 +70,6 @@ enum SortKey {
     if type == .text, !value.isUTF8 { throw NotelogError(.damaged, "a text value is not UTF-8") }
   }
 
-  /// Makes the stored value of a number's key. A zero's sign is lost, and so is what a NaN says.
-  ///
-  /// - Returns: Whether it is the key of a number.
-  static func restore(
-    _ value: inout [UInt8], of type: FieldType, isOptional: Bool, _ key: RawSpan
-  ) throws(NotelogError) -> Bool {
-    let start = isOptional ? 1 : 0
-    value.removeAll(keepingCapacity: true)
-    if isOptional, key.byteCount > 0 { value.append(key.byte(at: 0)) }
-    if isOptional, key.byteCount == 1 { return key.byte(at: 0) == 0 }
-    guard key.byteCount == start + 8 else { return false }
-    let bits = key.load(UInt64.self, at: start).byteSwapped
-    switch type {
-    case .integer: value.append(littleEndian: bits ^ 1 << 63)
-    case .unsigned: value.append(littleEndian: bits)
-    case .double, .date:
-      let number = bits >> 63 == 1 ? bits ^ 1 << 63 : ~bits
-      value.append(littleEndian: bits == .max ? Double.nan.bitPattern : number)
-    case .boolean, .text, .bytes, .uuid, .url, .json: return false
-    }
-    return true
-  }
-
   /// Bits that compare as the numbers do: both zeros alike, every NaN last.
   private static func orderedBits(_ number: Double) -> UInt64 {
     if number.isNaN { return .max }
