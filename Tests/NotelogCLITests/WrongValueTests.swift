@@ -5,8 +5,7 @@ import NotelogBase
 import Testing
 
 /// Bytes that claim to be text, or JSON.
-private struct Claim<Kind: StoredValue>: StoredValue, FieldValue {
-  typealias Stored = Claim
+private struct Claim<Kind: StoredValue>: StoredValue {
   static var fieldType: FieldType { Kind.fieldType }
   var bytes: [UInt8]
   var _storedByteCount: Int { bytes.count }

@@ -7,7 +7,7 @@ import Testing
 @testable import Notelog
 
 /// Bytes that claim to be a value of a type: what somebody else's writer may have stored.
-private protocol Claim: StoredValue, FieldValue where Stored == Self {
+private protocol Claim: StoredValue {
   var bytes: [UInt8] { get }
   init(bytes: [UInt8])
 }

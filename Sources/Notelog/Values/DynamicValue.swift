@@ -81,17 +81,9 @@ public enum DynamicValue: Hashable, Sendable {
 
   /// Reads a value of a type.
   init(loading bytes: RawSpan, as type: FieldType, isOptional: Bool) throws(NotelogError) {
-    var value = bytes
-    if isOptional {
-      guard bytes.byteCount > 0, bytes.byte(at: 0) <= 1 else {
-        throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
-      }
-      if bytes.byte(at: 0) == 0 {
-        try requireByteCount(bytes, 1, type)
-        self = .missing
-        return
-      }
-      value = bytes.extracting(droppingFirst: 1)
+    guard let value = isOptional ? try presentValue(bytes, type) : bytes else {
+      self = .missing
+      return
     }
     do {
       switch type {

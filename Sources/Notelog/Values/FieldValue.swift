@@ -73,13 +73,6 @@ public protocol FieldValue: Sendable {
   init(stored: Stored) throws
 }
 
-extension FieldValue where Stored == Self {
-  /// Stored types stand for themselves.
-  @inlinable public var stored: Self { self }
-  /// Stored types stand for themselves.
-  @inlinable public init(stored: Self) { self = stored }
-}
-
 extension Optional: FieldValue where Wrapped: FieldValue {
   /// The optional of what stands for the value.
   public typealias Stored = Wrapped.Stored?
@@ -95,7 +88,7 @@ extension Optional: FieldValue where Wrapped: FieldValue {
 ///
 /// Notelog's own types conform; types of your own conform to ``FieldValue``, through one of these. What begins
 /// with an underscore is not for apps to call.
-public protocol StoredValue: Sendable {
+public protocol StoredValue: FieldValue where Stored == Self {
   /// The format's name for the type.
   static var fieldType: FieldType { get }
   /// Whether a presence byte comes before the value.
@@ -109,6 +102,10 @@ public protocol StoredValue: Sendable {
 }
 
 extension StoredValue {
+  /// Stored types stand for themselves.
+  @inlinable public var stored: Self { self }
+  /// Stored types stand for themselves.
+  @inlinable public init(stored: Self) { self = stored }
   /// Most types always have a value.
   @inlinable public static var isOptional: Bool { false }
 
@@ -125,6 +122,17 @@ public protocol SortableValue: StoredValue {}
 
 /// Text as it is stored, or text that may be missing.
 public protocol TextValue: StoredValue {}
+
+/// What an optional value holds behind its presence byte; nil where it is missing.
+@_lifetime(copy bytes)
+func presentValue(_ bytes: RawSpan, _ type: FieldType) throws(NotelogError) -> RawSpan? {
+  guard bytes.byteCount >= 1, bytes.byte(at: 0) <= 1 else {
+    throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
+  }
+  if bytes.byte(at: 0) == 1 { return bytes.extracting(droppingFirst: 1) }
+  try requireByteCount(bytes, 1, type)
+  return nil
+}
 
 /// Refuses a value whose length is not the type's.
 func requireByteCount(_ bytes: RawSpan, _ count: Int, _ type: FieldType) throws(NotelogError) {
@@ -155,15 +163,8 @@ extension Optional: StoredValue where Wrapped: StoredValue {
 
   /// Reads the presence byte, then the value.
   public init(_loading bytes: RawSpan) throws {
-    guard bytes.byteCount >= 1, bytes.byte(at: 0) <= 1 else {
-      throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
-    }
-    if bytes.byte(at: 0) == 1 {
-      self = try Wrapped(_loading: bytes.extracting(droppingFirst: 1))
-    } else {
-      try requireByteCount(bytes, 1, Wrapped.fieldType)
-      self = nil
-    }
+    self = nil
+    if let value = try presentValue(bytes, Wrapped.fieldType) { self = try Wrapped(_loading: value) }
   }
 }
 
@@ -182,31 +183,24 @@ extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
   @inlinable public var stored: RawValue.Stored { get throws { try rawValue.stored } }
 
   /// The value whose raw value was stored; refused where there is none.
-  public init(stored: RawValue.Stored) throws { self = try madeOf(try RawValue(stored: stored)) }
+  public init(stored: RawValue.Stored) throws {
+    guard let value = Self(rawValue: try RawValue(stored: stored)) else {
+      // The raw value isn't quoted: it may have been sealed.
+      throw NotelogError(
+        .typeMismatch, "the stored value is no \(Self.self): it may come from a newer version of the app")
+    }
+    self = value
+  }
 }
 
 extension FieldValue where Self: RawRepresentable & Codable, RawValue: FieldValue {
   /// The raw value, as it is stored: not JSON, also where the type is `Codable`.
   @inlinable public var stored: RawValue.Stored { get throws { try rawValue.stored } }
-
-  /// The value whose raw value was stored; refused where there is none.
-  public init(stored: RawValue.Stored) throws { self = try madeOf(try RawValue(stored: stored)) }
-}
-
-/// The value of a raw value. Its words don't quote that: it may have been sealed.
-private func madeOf<Value: RawRepresentable>(_ raw: Value.RawValue) throws(NotelogError) -> Value {
-  guard let value = Value(rawValue: raw) else {
-    throw NotelogError(
-      .typeMismatch, "the stored value is no \(Value.self): it may come from a newer version of the app")
-  }
-  return value
 }
 
 // MARK: - The id of a record as a field of another one (FORMAT.md 7.3).
 
-extension RecordID: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = RecordID
+extension RecordID: SortableValue {
   /// A UUID of the same bytes: a property may be a ``RecordID`` or a `UUID`, and what is stored stays as it
   /// is.
   public static var fieldType: FieldType { .uuid }
@@ -223,9 +217,7 @@ extension RecordID: FieldValue, SortableValue {
 
 // MARK: - Text and bytes as field values (FORMAT.md 7.3).
 
-extension String: FieldValue, SortableValue, TextValue {
-  /// The type itself stands for its values.
-  public typealias Stored = String
+extension String: SortableValue, TextValue {
   /// UTF-8 text.
   @inlinable public static var fieldType: FieldType { .text }
   /// The text's UTF-8 bytes.
@@ -240,8 +232,6 @@ extension String: FieldValue, SortableValue, TextValue {
 }
 
 extension [UInt8]: FieldValue, StoredValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = [UInt8]
   /// Bytes.
   @inlinable public static var fieldType: FieldType { .bytes }
   /// The bytes themselves.
@@ -254,9 +244,7 @@ extension [UInt8]: FieldValue, StoredValue, SortableValue {
 
 // MARK: - Booleans, integers and floating-point numbers as field values (FORMAT.md 7.3).
 
-extension Bool: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = Bool
+extension Bool: SortableValue {
   /// One byte.
   @inlinable public static var fieldType: FieldType { .boolean }
   /// One byte.
@@ -273,13 +261,7 @@ extension Bool: FieldValue, SortableValue {
   }
 }
 
-extension Int64: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = Int64
-  /// The integer itself.
-  @inlinable public var stored: Int64 { self }
-  /// The integer itself.
-  @inlinable public init(stored: Int64) { self = stored }
+extension Int64: SortableValue {
   /// A signed integer.
   @inlinable public static var fieldType: FieldType { .integer }
   /// 8 bytes.
@@ -293,13 +275,7 @@ extension Int64: FieldValue, SortableValue {
   }
 }
 
-extension UInt64: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = UInt64
-  /// The integer itself.
-  @inlinable public var stored: UInt64 { self }
-  /// The integer itself.
-  @inlinable public init(stored: UInt64) { self = stored }
+extension UInt64: SortableValue {
   /// An unsigned integer.
   @inlinable public static var fieldType: FieldType { .unsigned }
   /// 8 bytes.
@@ -313,9 +289,7 @@ extension UInt64: FieldValue, SortableValue {
   }
 }
 
-extension Double: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = Double
+extension Double: SortableValue {
   /// A double.
   @inlinable public static var fieldType: FieldType { .double }
   /// 8 bytes.
@@ -329,14 +303,14 @@ extension Double: FieldValue, SortableValue {
   }
 }
 
-extension FieldValue where Self: SignedInteger & FixedWidthInteger, Stored == Int64 {
+extension FieldValue where Self: SignedInteger & FixedWidthInteger & Codable {
   /// The integer, widened to 64 bits.
   @inlinable public var stored: Int64 { Int64(self) }
   /// The integer, refused where it doesn't fit.
   public init(stored: Int64) throws { self = try exactly(stored) }
 }
 
-extension FieldValue where Self: UnsignedInteger & FixedWidthInteger, Stored == UInt64 {
+extension FieldValue where Self: UnsignedInteger & FixedWidthInteger & Codable {
   /// The integer, widened to 64 bits.
   @inlinable public var stored: UInt64 { UInt64(self) }
   /// The integer, refused where it doesn't fit.
@@ -352,22 +326,14 @@ private func exactly<Value: FixedWidthInteger>(_ stored: some FixedWidthInteger)
   return value
 }
 
-// swift-format-ignore
-extension Int: FieldValue { public typealias Stored = Int64 }
-// swift-format-ignore
-extension Int8: FieldValue { public typealias Stored = Int64 }
-// swift-format-ignore
-extension Int16: FieldValue { public typealias Stored = Int64 }
-// swift-format-ignore
-extension Int32: FieldValue { public typealias Stored = Int64 }
-// swift-format-ignore
-extension UInt: FieldValue { public typealias Stored = UInt64 }
-// swift-format-ignore
-extension UInt8: FieldValue { public typealias Stored = UInt64 }
-// swift-format-ignore
-extension UInt16: FieldValue { public typealias Stored = UInt64 }
-// swift-format-ignore
-extension UInt32: FieldValue { public typealias Stored = UInt64 }
+extension Int: FieldValue {}
+extension Int8: FieldValue {}
+extension Int16: FieldValue {}
+extension Int32: FieldValue {}
+extension UInt: FieldValue {}
+extension UInt8: FieldValue {}
+extension UInt16: FieldValue {}
+extension UInt32: FieldValue {}
 
 extension Float: FieldValue {
   /// The number, widened to a double.
@@ -384,9 +350,7 @@ extension Float: FieldValue {
 
 // MARK: - Foundation's value types as field values (FORMAT.md 7.3).
 
-extension Date: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = Date
+extension Date: SortableValue {
   /// A moment.
   @inlinable public static var fieldType: FieldType { .date }
   /// 8 bytes.
@@ -402,27 +366,18 @@ extension Date: FieldValue, SortableValue {
   }
 }
 
-extension UUID: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = UUID
+extension UUID: SortableValue {
   /// A UUID.
   @inlinable public static var fieldType: FieldType { .uuid }
   /// 16 bytes.
   @inlinable public var _storedByteCount: Int { 16 }
   /// Writes the UUID's bytes in their usual order.
-  public func _store(into bytes: inout MutableRawSpan) {
-    RecordID(self).bytes.write(into: &bytes, at: 0)
-  }
+  public func _store(into bytes: inout MutableRawSpan) { RecordID(self)._store(into: &bytes) }
   /// Reads 16 bytes.
-  public init(_loading bytes: RawSpan) throws {
-    try requireByteCount(bytes, 16, .uuid)
-    self = RecordID(ID16(bytes)).uuid
-  }
+  public init(_loading bytes: RawSpan) throws { self = try RecordID(_loading: bytes).uuid }
 }
 
-extension URL: FieldValue, SortableValue {
-  /// The type itself stands for its values.
-  public typealias Stored = URL
+extension URL: SortableValue {
   /// A URL's text.
   @inlinable public static var fieldType: FieldType { .url }
   /// The absolute text's UTF-8 bytes.

@@ -8,10 +8,7 @@ import NotelogBase
 /// Of two values that are equal, the documents are the same, byte for byte: keys are sorted, and nothing
 /// depends on the locale. (A `Set`, or a dictionary whose keys are no text, is written in the order in which
 /// it happens to be.)
-public struct EncodedJSON: FieldValue, StoredValue, Hashable {
-  /// The type itself stands for its values.
-  public typealias Stored = EncodedJSON
-
+public struct EncodedJSON: StoredValue, Hashable {
   /// The document in UTF-8.
   public let utf8: [UInt8]
 

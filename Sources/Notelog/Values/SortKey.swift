@@ -58,14 +58,7 @@ enum SortKey {
   /// Refuses bytes that are no value of the type: with another length or presence byte, or text that is not
   /// UTF-8.
   static func check(_ value: RawSpan, _ type: FieldType, isOptional: Bool) throws(NotelogError) {
-    var value = value
-    if isOptional {
-      guard value.byteCount > 0, value.byte(at: 0) <= 1 else {
-        throw NotelogError(.damaged, "an optional value begins with neither 0 nor 1")
-      }
-      if value.byte(at: 0) == 0 { return try requireByteCount(value, 1, type) }
-      value = value.extracting(droppingFirst: 1)
-    }
+    guard let value = isOptional ? try presentValue(value, type) : value else { return }
     if let byteCount = type.fixedByteCount { try requireByteCount(value, byteCount, type) }
     if type == .text, !value.isUTF8 { throw NotelogError(.damaged, "a text value is not UTF-8") }
   }
