@@ -25,9 +25,9 @@ extension Journal {
     checking check: () throws(NotelogError) -> Void = { () throws(NotelogError) in }
   ) throws(NotelogError) -> UInt64 {
     try checkWritable()
-    if batch.isEmpty { return try commitNothing(durability) }
+    if batch.isEmpty, durability != .durable { return lastSequence }
     // What the batch replaces may be another process's until the lock is taken.
-    if options.isLeased {
+    if batch.isEmpty || options.isLeased {
       do throws(WriteError<NotelogError>) {
         return try commit(
           &batch, durability, checking: { (_: borrowing Batch) throws(NotelogError) in try check() })
@@ -60,31 +60,22 @@ extension Journal {
   /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything
   /// that came before.
   ///
-  /// What the check throws is thrown, and nothing is written; the batch is as it was.
+  /// What the check throws is thrown, and nothing is written; the batch is as it was. An empty one is not
+  /// checked.
   @discardableResult
   func commit<Failure: Error>(
     _ batch: inout Batch, _ durability: Durability = .durable,
     checking check: (borrowing Batch) throws(Failure) -> Void
   ) throws(WriteError<Failure>) -> UInt64 {
-    let byteCount = batch.byteCount
-    let sequence: UInt64
-    do {
-      do {
-        try checkWritable()
-        try takeTurn()
-      } catch { throw .journal(error) }
-      defer { log.turn.leave() }
-      do { try log.waitUntilQuiet() } catch { throw .journal(error) }
-      do { try check(batch) } catch { throw .body(error) }
-      do {
-        let previousVersions = try log.previousVersions(of: &batch)
-        let reservation = try reserve(for: batch, durability)
-        sequence = try finish(reservation, &batch, after: previousVersions, durability)
-      } catch { throw .journal(error) }
+    do { try checkWritable() } catch { throw .journal(error) }
+    var turn = Turn(self, Batch(capacity: 0))
+    swap(&turn.batch, &batch)
+    defer { swap(&turn.batch, &batch) }
+    var sequence: UInt64?
+    try write(&turn, durability, numbered: { sequence = $0 }) { (turn: inout Turn) throws(Failure) in
+      if !turn.batch.isEmpty { try check(turn.batch) }
     }
-    keepSpaceContract(written: byteCount)
-    if options.isLeased { yieldIfWanted() }
-    return sequence
+    return sequence ?? lastSequence
   }
 
   /// Reserves space for a batch. The caller has the turn.
@@ -133,6 +124,13 @@ extension Journal {
     _ body: (inout Turn) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
+    return try write(&turn, durability, numbered: numbered, body)
+  }
+
+  private func write<Result, Failure: Error>(
+    _ turn: inout Turn, _ durability: Durability, numbered: (UInt64) -> Void,
+    _ body: (inout Turn) throws(Failure) -> Result
+  ) throws(WriteError<Failure>) -> Result {
     let result: Result
     let previousVersions: [Catalog.PreviousVersion]
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
@@ -178,19 +176,6 @@ extension Journal {
       try state.checkWritable(at: path)
       return state.nextVisible - 1
     }
-  }
-
-  /// Commits an empty batch: what came before it becomes durable, if that is asked for.
-  private func commitNothing(_ durability: Durability) throws(NotelogError) -> UInt64 {
-    guard durability == .durable else { return lastSequence }
-    let last: UInt64
-    do {
-      try takeTurn()
-      defer { log.turn.leave() }
-      last = try lastWritable()
-    }
-    try log.awaitDurable(last)
-    return last
   }
 
   func finish(
@@ -250,9 +235,12 @@ enum WriteError<Failure: Error>: Error {
 struct Turn: ~Copyable {
   private let journal: Journal
   /// The transaction in the making.
-  var batch = Batch()
+  var batch: Batch
 
-  init(_ journal: Journal) { self.journal = journal }
+  init(_ journal: Journal, _ batch: consuming Batch = Batch()) {
+    self.journal = journal
+    self.batch = batch
+  }
 
   /// Reads a record as this transaction sees it.
   func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {

@@ -10,7 +10,7 @@ import NotelogFormat
 /// Nothing of a batch depends on where in the log it will go but its frame headers, which are completed once
 /// that is known. An emptied batch keeps its memory.
 struct Batch: ~Copyable {
-  private(set) var buffer = Buffer(capacity: 4096)
+  private(set) var buffer: Buffer
   private(set) var frames: [PendingFrame] = []
   /// The bytes that the frames' entries will take in the footer.
   private(set) var footerByteCount = 0
@@ -22,7 +22,7 @@ struct Batch: ~Copyable {
   /// Memory for what the frames replace.
   private var previousVersions: [Catalog.PreviousVersion] = []
 
-  init() {}
+  init(capacity: Int = 4096) { buffer = Buffer(capacity: capacity) }
 
   /// Empty memory for what the frames replace.
   mutating func takePreviousVersions() -> [Catalog.PreviousVersion] {
