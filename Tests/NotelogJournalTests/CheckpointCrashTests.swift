@@ -85,9 +85,9 @@ import Testing
           }
           throw Wrong(acknowledged: acknowledged, nearest: best ?? 0, report: journal.report)
         }
-        guard journal.statistics.recordCount == state.count else {
+        guard journal.catalog.index.recordCount == state.count else {
           throw Wrong(
-            acknowledged: acknowledged, nearest: journal.statistics.recordCount, report: journal.report)
+            acknowledged: acknowledged, nearest: journal.catalog.index.recordCount, report: journal.report)
         }
         try journal.close()
       })

@@ -38,7 +38,7 @@ import Testing
       let expected = number % 10 == 0 ? nil : body(number)
       if try journal.body(of: key(number)) != expected { Issue.record("record \(number) reads wrongly") }
     }
-    #expect(journal.statistics.recordCount == count - (count + 9) / 10)
+    #expect(journal.catalog.index.recordCount == count - (count + 9) / 10)
     #expect(try journal.records().count == count - (count + 9) / 10)
   }
 
@@ -160,7 +160,7 @@ import Testing
           Issue.record("read \(passing) failed: record \(number) reads wrongly")
         }
       }
-      #expect(journal.statistics.recordCount == 400 && journal.catalog.checkpointHealth.isDamaged)
+      #expect(journal.catalog.index.recordCount == 400 && journal.catalog.checkpointHealth.isDamaged)
       try journal.close()
       guard hasFired else { break }
       firedCount += 1
@@ -216,7 +216,7 @@ import Testing
       let version = (100..<200).contains(number) ? 2 : 1
       #expect(try again.body(of: key(number)) == (number < 50 ? nil : body(number, version: version)))
     }
-    #expect(again.statistics.recordCount == 350)
+    #expect(again.catalog.index.recordCount == 350)
     try again.close()
     let other = try TemporaryStore()
     try Journal.create(in: other.storage, storeID: key(98), options: .small).close()
@@ -265,7 +265,7 @@ import Testing
     }
     for number in 0..<idCount { #expect(try journal.body(of: key(number)) == model[key(number)]) }
     #expect(try journal.records() == model.keys.sorted())
-    #expect(journal.statistics.recordCount == model.count)
+    #expect(journal.catalog.index.recordCount == model.count)
     // What is counted as live is what a reading of all segments counts.
     try journal.catalog.index.loadAll()
     let counted = journal.catalog.segments.all.map(\.liveBytes)
@@ -290,7 +290,7 @@ import Testing
     try journal.checkpoint()
     disk.afterEachCall(nil)
     #expect(written.load(ordering: .relaxed) >= 2)
-    #expect(journal.statistics.checkpointAge == written.load(ordering: .relaxed))
+    #expect(journal.catalog.changeCount == written.load(ordering: .relaxed))
     try journal.synchronize()
     let again = try Journal.open(in: disk.crashImageNow(.allLost))
     #expect(again.report.checkpoint == .used)
@@ -303,7 +303,7 @@ import Testing
     options.checkpointTail = 500
     let journal = try Journal.create(in: disk, storeID: key(99), options: options)
     for number in 0..<3000 { try journal.put(key(number), [UInt8](repeating: 1, count: 60)) }
-    #expect(journal.statistics.checkpointAge < 1600)
+    #expect(journal.catalog.changeCount < 1600)
     let again = try Journal.open(in: disk.crashImageNow(.processKilled), options: options)
     #expect(again.report.checkpoint == .used)
     #expect(try again.records().count == 3000)

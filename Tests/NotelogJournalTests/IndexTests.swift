@@ -146,7 +146,7 @@ import Testing
     }
     for number in 0..<150 { #expect(try journal.body(of: key(number)) == model[key(number)]) }
     #expect(try journal.records() == model.keys.sorted())
-    #expect(journal.statistics.recordCount == model.count)
+    #expect(journal.catalog.index.recordCount == model.count)
     try journal.close()
     #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }

@@ -96,7 +96,7 @@ struct KilledStore {
       Issue.record("record \(number) reads wrongly")
       return
     }
-    #expect(journal.statistics.recordCount == model.count)
+    #expect(journal.catalog.index.recordCount == model.count)
     #expect(try journal.records() == model.keys.sorted())
   }
 }

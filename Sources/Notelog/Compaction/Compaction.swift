@@ -286,10 +286,6 @@ final class Compactor: Sendable {
   /// One thread compacts at a time.
   private let isBusy = Monitor(false)
   let state = Lock(State())
-  /// The bytes that compaction wrote since the journal was opened.
-  let writtenByteCount = Atomic<Int>(0)
-  /// The bytes that transactions brought since then.
-  let storedByteCount = Atomic<Int>(0)
   /// The bytes written by transactions since somebody last looked whether compaction is due.
   private let unwatchedByteCount = Atomic<Int>(0)
   /// How many threads do what writers otherwise do a share of.
@@ -337,7 +333,6 @@ final class Compactor: Sendable {
   ///
   /// - Returns: Whether it is time to look again whether compaction is due.
   func note(_ byteCount: Int, every interval: Int) -> Bool {
-    storedByteCount.add(byteCount, ordering: .relaxed)
     guard unwatchedByteCount.add(byteCount, ordering: .relaxed).newValue >= interval else { return false }
     unwatchedByteCount.store(0, ordering: .relaxed)
     return true

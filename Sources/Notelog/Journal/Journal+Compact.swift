@@ -71,7 +71,7 @@ extension Journal {
       while true {
         let (byteCount, isDone) = try compaction.advance(min(run.budget.byteCount, Self.pieceByteCount))
         run.spend(byteCount)
-        compactor.writtenByteCount.add(byteCount, ordering: .relaxed)
+        log.counters.withLock { $0.bytesCopied += byteCount }
         guard progress(run.progress) else {
           compaction.abandon()
           run.result.isUnfinished = true
@@ -253,7 +253,7 @@ extension Journal {
     catalog.remove(sources)
     let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
     let reclaimedByteCount = removedByteCount - segment.byteCount
-    counters.reclaimedBytes.add(reclaimedByteCount, ordering: .relaxed)
+    log.counters.withLock { $0.bytesReclaimed += reclaimedByteCount }
     run.result.reclaimedByteCount += reclaimedByteCount
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1
@@ -285,13 +285,12 @@ extension Journal {
     let previousVersions = try log.previousVersions(of: &batch)
     let reservation = try reserveNow(for: batch, .durable)
     _ = try finish(reservation, &batch, after: previousVersions, .durable)
-    counters.ownTransactions.add(1, ordering: .relaxed)
   }
 
   /// Counts a run of compaction that replaced something, and tells of it.
   func tell(_ result: CompactionSummary) {
     guard result.removedSegments > 0 else { return }
-    counters.compactions.add(1, ordering: .relaxed)
+    log.counters.withLock { $0.compactions += 1 }
     guard let tell = options.tell else { return }
     var result = result
     result.byteCountAfter = statistics.byteCount

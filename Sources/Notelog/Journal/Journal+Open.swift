@@ -165,7 +165,7 @@ extension Journal {
   /// Counts a recovery, and tells of it.
   func noteRecovery(_ report: RecoveryReport) {
     guard report.wasRecovered else { return }
-    counters.noteRecovery()
+    log.counters.withLock { $0.recoveries += 1 }
     options.tell?(.recovered(tornByteCount: report.torn.reduce(0) { $0 + $1.byteCount }))
   }
 

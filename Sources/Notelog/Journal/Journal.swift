@@ -47,7 +47,6 @@ final class Journal: Sendable {
   var path: String { storage.path }
   /// What opening it found.
   let report: RecoveryReport
-  var counters: JournalCounters { log.counters }
 
   init(
     _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
@@ -161,35 +160,17 @@ extension Journal {
       let liveByteCount: Int
     }
 
-    var recordCount = 0
     /// How long the segments are up to the log's end.
     var writtenByteCount = 0
     /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
     var reservedByteCount = 0
     var segments: [SegmentFigures] = []
-    var floor = LogPosition.zero
-    var nextSequence: UInt64 = 0
-    /// How many frames came in, or were moved, since the last checkpoint of the index.
-    var checkpointAge = 0
-    /// How many snapshots live; what compaction deletes takes up space until they go.
-    var snapshotCount = 0
-    /// Replaced segments whose files are still there because a pin holds them.
-    var pinnedSegments: [UInt32] = []
-    /// Segments that compaction set aside because they are damaged.
-    var damagedSegments: [UInt32] = []
-    /// The bytes that transactions brought since the journal was opened, and those that compaction wrote.
-    var storedByteCount = 0
-    var compactedByteCount = 0
 
     /// The bytes of finished segments and of the head that are neither live nor a segment's own.
     var deadByteCount: Int {
       segments.reduce(0) {
         $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
       }
-    }
-    /// The bytes written for each byte that transactions brought; nothing before there was one.
-    var bytesWrittenPerByteStored: Double? {
-      storedByteCount == 0 ? nil : Double(storedByteCount + compactedByteCount) / Double(storedByteCount)
     }
     /// The bytes of all segments' files.
     var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
@@ -199,16 +180,11 @@ extension Journal {
 
   /// Counts as of now. No file is asked.
   var counts: StoreCounters {
-    var counts = StoreCounters()
-    let transactionCount = log.state.withLock(waking: .nobody) { $0.transactionCount }
-    counts.commits = transactionCount - counters.ownTransactions.load(ordering: .relaxed)
-    counts.bytesCommitted = compactor.storedByteCount.load(ordering: .relaxed)
-    counts.bytesCopied = compactor.writtenByteCount.load(ordering: .relaxed)
-    counts.syncs = counters.syncs.load(ordering: .relaxed)
-    counts.slowestSync = .nanoseconds(counters.slowestSync.load(ordering: .relaxed))
-    counts.compactions = counters.compactions.load(ordering: .relaxed)
-    counts.bytesReclaimed = counters.reclaimedBytes.load(ordering: .relaxed)
-    counts.recoveries = counters.recoveries.load(ordering: .relaxed)
+    var counts = log.counters.withLock { $0 }
+    log.state.withLock(waking: .nobody) { state in
+      counts.commits = state.commitCount
+      counts.bytesCommitted = state.committedByteCount
+    }
     counts.damagedPlaces = damageLog.placeCount
     return counts
   }
@@ -225,7 +201,6 @@ extension Journal {
   /// Figures as of now.
   var statistics: Statistics {
     var statistics = Statistics()
-    statistics.recordCount = catalog.index.recordCount
     // A closed file has no length any more, and ends where the log does.
     let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
     statistics.segments = catalog.segments.all.map { segment in
@@ -243,18 +218,6 @@ extension Journal {
       statistics.writtenByteCount -= last.byteCount - head.end
       statistics.reservedByteCount += max(last.byteCount, records.isClosed ? 0 : head.allocatedEnd) - head.end
     }
-    statistics.checkpointAge = catalog.changeCount
-    statistics.snapshotCount = catalog.oldVersions.snapshotCount
-    log.state.withLock { state in
-      statistics.floor = state.floor
-      statistics.nextSequence = state.nextSequence
-    }
-    compactor.state.withLock { state in
-      statistics.pinnedSegments = state.deferred.keys.sorted()
-      statistics.damagedSegments = state.damaged.sorted()
-    }
-    statistics.storedByteCount = compactor.storedByteCount.load(ordering: .relaxed)
-    statistics.compactedByteCount = compactor.writtenByteCount.load(ordering: .relaxed)
     return statistics
   }
 

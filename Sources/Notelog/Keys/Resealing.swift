@@ -127,7 +127,7 @@ extension Store {
       step.obstacle = "a backup, or a reader in another process, may still need the old generation"
       return
     }
-    guard empty.isEmpty || journal.statistics.snapshotCount == 0 else {
+    guard empty.isEmpty || journal.catalog.oldVersions.snapshotCount == 0 else {
       step.obstacle = "a snapshot may still need the old generation"
       return
     }

@@ -65,7 +65,10 @@ extension Log {
     let start = ContinuousClock.now
     try sync()
     let duration = ContinuousClock.now - start
-    counters.noteSync(duration)
+    counters.withLock { counters in
+      counters.syncs += 1
+      counters.slowestSync = max(counters.slowestSync, duration)
+    }
     if let tell = options.tell, duration >= options.slowSync { tell(.slowSync(duration)) }
   }
 

@@ -29,7 +29,8 @@ final class Log: Sendable {
   /// How much may be written, and what is set aside.
   let space: SpaceGovernor
   let state: Monitor<LogState>
-  let counters = JournalCounters()
+  /// What was counted since the log was opened, but for what each commit adds, which its state has.
+  let counters = Lock(StoreCounters())
 
   init(
     _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16, branch: Branch,
@@ -197,7 +198,10 @@ final class Log: Sendable {
         throw failure
       }
       state.nextVisible += 1
-      state.transactionCount += 1
+      if frames.first?.header.kind != .liveChange {
+        state.commitCount += 1
+        state.committedByteCount += batch.buffer.count
+      }
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
       watch.tell(reservation.sequence, frames)
@@ -287,8 +291,10 @@ struct LogState: ~Copyable, Sendable {
   var live: LiveSet
   /// The highest segment number in use.
   var highestNumber: UInt32
-  /// How many transactions were written since the journal was opened, those of compaction among them.
-  var transactionCount = 0
+  /// How many transactions were written since the journal was opened, and how many bytes; not those of
+  /// compaction.
+  var commitCount = 0
+  var committedByteCount = 0
   /// Why nothing more is written.
   var failure: NotelogError?
   var isClosed = false

@@ -130,6 +130,10 @@ extension Store {
     // counted.
     _ = try? journal.loadChunks()
     let statistics = journal.statistics
+    let (floor, nextRevision) = journal.log.state.withLock { ($0.floor, $0.nextSequence) }
+    let (pinned, damaged) = journal.compactor.state.withLock { state in
+      (state.deferred.keys.sorted(), state.damaged.sorted())
+    }
     let keyring = vault.keyring
     let generations = keyring.generationsByKey.mapValues { $0.map(\.rawValue) }
     // They are listed in memory, also when the store is closed.
@@ -139,13 +143,13 @@ extension Store {
     return StoreInfo(
       id: RecordID(storeID).description, branch: RecordID(journal.branch.id).description,
       keepsCommitTimes: journal.branch.keepsTimes,
-      recordCount: statistics.recordCount - own, byteCount: statistics.byteCount,
+      recordCount: journal.catalog.index.recordCount - own, byteCount: statistics.byteCount,
       liveByteCount: statistics.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.deadByteCount,
-      pinnedSegments: statistics.pinnedSegments.map(Int.init),
-      damagedSegments: statistics.damagedSegments.map(Int.init), snapshotCount: statistics.snapshotCount,
-      changesSinceCheckpoint: statistics.checkpointAge,
-      bytesWrittenPerByteStored: statistics.bytesWrittenPerByteStored, nextRevision: statistics.nextSequence,
+      pinnedSegments: pinned.map(Int.init), damagedSegments: damaged.map(Int.init),
+      snapshotCount: journal.catalog.oldVersions.snapshotCount,
+      changesSinceCheckpoint: journal.catalog.changeCount,
+      bytesWrittenPerByteStored: counters.bytesWrittenPerByteStored, nextRevision: nextRevision,
       segments: statistics.segments.map { segment in
         StoreInfo.Segment(
           number: Int(segment.number), kind: "\(segment.kind)", isHead: segment.isHead,
@@ -170,7 +174,7 @@ extension Store {
       verdict: verdict,
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
-      floor: (Int(statistics.floor.segment), statistics.floor.offset), memoryNote: SecretMemory.shared.note)
+      floor: (Int(floor.segment), floor.offset), memoryNote: SecretMemory.shared.note)
   }
 }
 

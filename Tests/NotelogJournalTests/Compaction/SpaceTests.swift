@@ -61,10 +61,9 @@ import Testing
       worstPause = max(worstPause, pause)
       try #require(meter.excess <= 0, "step \(step): \(meter.finding)")
     }
-    let statistics = journal.statistics
     print(
       "space: \(load.testDescription): worst pause \(worstPause), written per byte",
-      statistics.bytesWrittenPerByteStored ?? 0, "most of the bound", meter.mostOfBound)
+      journal.counts.bytesWrittenPerByteStored ?? 0, "most of the bound", meter.mostOfBound)
     _ = try journal.compact()
     let after = journal.statistics
     let segment = max(load.segmentByteCount ?? 1 << 20, load.byteCounts.upperBound + 16_384)
@@ -122,18 +121,18 @@ import Testing
         meter.beginCommit()
         try journal.put(key(round % 3000), [UInt8](repeating: UInt8(round % 251), count: 2000))
         meter.endCommit()
-        let written = journal.compactor.writtenByteCount.load(ordering: .relaxed)
+        let written = journal.counts.bytesCopied
         copied += written - known
         // As seldom as a writer would: it finds compaction due before that.
         if round % 10 == 9 { body() }
-        known = journal.compactor.writtenByteCount.load(ordering: .relaxed)
+        known = journal.counts.bytesCopied
         try #require(meter.excess <= 0, "\(meter.finding)")
       }
       return copied
     }
     #expect(try update(6000) {} > 0)
     journal.keepSpace(.unlimited)
-    known = journal.compactor.writtenByteCount.load(ordering: .relaxed)
+    known = journal.counts.bytesCopied
     let begun = known
     #expect(try journal.keepingSpace { try update(6000) { journal.keepSpace(.unlimited) } } == 0)
     #expect(known > begun)
