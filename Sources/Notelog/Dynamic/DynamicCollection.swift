@@ -107,7 +107,7 @@ extension DynamicCollection {
     try uploader.append(reading: read)
     let content = try uploader.finish()
     // From its end on the uploader no longer keeps the value alive, and later the record does.
-    defer { if let value = content.value { store.journal.endUpload(value) } }
+    defer { if let value = content.value { store.journal.catalog.chunks.endUpload(value) } }
     try store.write { tx in try tx.update(in: self, id, values, uploaded: (name, content)) }
   }
 }

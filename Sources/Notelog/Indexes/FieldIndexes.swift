@@ -169,21 +169,14 @@ extension FieldIndexes: OrderKeeper {
 
   var unstored: [OrderName] { state.withLock { $0.indexes.filter { !$0.value.isStored }.map(\.key) } }
 
-  func storeUnstored(of journal: Journal) {
-    for (name, made) in state.withLock({ $0.indexes }) where !made.isStored {
-      // Whatever comes of it, it is not tried again before there is another checkpoint.
-      defer { noteStored(name, isNew: false) }
-      try? made.store(as: name, in: journal)
-    }
-  }
-
-  func storeAll(of journal: Journal, carrying carried: [StoredOrder]) {
+  func store(in journal: Journal, carrying carried: [StoredOrder]?) {
     let kept = state.withLock { $0.indexes }
-    for (name, made) in kept {
-      defer { noteStored(name, isNew: true) }
+    for (name, made) in kept where carried != nil || !made.isStored {
+      // Whatever comes of it, it is not tried again before there is another checkpoint.
+      defer { noteStored(name, isNew: carried != nil) }
       try? made.store(as: name, in: journal)
     }
-    for order in carried where kept[order.name] == nil {
+    for order in carried ?? [] where kept[order.name] == nil {
       let made = try? journal.index(of: order.name, from: order, at: journal.snapshot())
       try? made?.store(as: order.name, in: journal)
     }

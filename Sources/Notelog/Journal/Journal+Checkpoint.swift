@@ -30,7 +30,8 @@ extension Journal {
   ///
   /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
-    guard mayWriteCheckpoint, isCheckpointStale || hasUnstoredOrders, hasRoomToSpare, compactor.enterIfFree()
+    guard mayWriteCheckpoint, isCheckpointStale || hasUnstoredOrders, log.space.hasRoomToSpare,
+      compactor.enterIfFree()
     else { return }
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
@@ -41,9 +42,6 @@ extension Journal {
       storeOrders()
     }
   }
-
-  /// Whether the disk is not full, or no longer.
-  private var hasRoomToSpare: Bool { log.space.hasRoomToSpare }
 
   /// Whether more than a quarter of the index has changed since the checkpoint.
   private var isCheckpointStale: Bool {
@@ -74,11 +72,11 @@ extension Journal {
     let count = catalog.index.estimatedRecordCount
     let tail = count <= options.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
     let isStale = catalog.changeCount > tail
+    // It is disposable: closing in order does not depend on it, and the last room is not for it.
+    guard isStale || hasUnstoredOrders, log.space.hasRoomToSpare else { return }
     if isStale || hasUselessOrders() {
-      // It is disposable: closing in order does not depend on it, and the last room is not for it.
-      guard hasRoomToSpare else { return }
       if let content = try? checkpointContent(held, othersGoOn: false) { try? makeCheckpoint(of: content) }
-    } else if hasUnstoredOrders, hasRoomToSpare {
+    } else {
       storeOrders()
     }
   }
@@ -116,32 +114,22 @@ extension Journal {
   /// Writes what a checkpoint is to hold, and makes that the checkpoint.
   private func makeCheckpoint(of content: consuming CheckpointContent) throws(NotelogError) {
     let (head, changeCount) = (content.head, content.changeCount)
-    let file = try draft(of: content)
-    defer { file.close() }
-    let orders = ordersToCarry()
+    let orders: [StoredOrder]
     do {
+      let file = try fromStorage(
+        CheckpointFile.write(head, (consume content).index, leaving: log.space.aim, to: storage))
+      defer { file.close() }
+      orders = ordersToCarry()
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if head.nextSequence > 1 { try log.awaitDurable(head.nextSequence - 1) }
       try fromStorage(CheckpointFile.publish(file, in: storage))
     } catch {
-      dropDraft()
+      try? storage.unlink(FileName.index + FileName.partialSuffix)
       throw error
     }
     catalog.noteCheckpoint(head, of: changeCount)
     storeOrders(carrying: orders)
   }
-
-  /// Writes what a checkpoint is to hold to a file, which is neither durable nor named yet.
-  private func draft(of content: consuming CheckpointContent) throws(NotelogError) -> any StorageFile {
-    do {
-      return try CheckpointFile.write(content.head, content.index, leaving: log.space.aim, to: storage)
-    } catch {
-      dropDraft()
-      throw NotelogError(error)
-    }
-  }
-
-  private func dropDraft() { try? storage.unlink(FileName.index + FileName.partialSuffix) }
 }
 
 // MARK: - Ordered indexes in the checkpoint's file: docs/format-derived.md §32.
@@ -151,8 +139,9 @@ protocol OrderKeeper: AnyObject, Sendable {
   /// The indexes that the checkpoint lacks.
   var unstored: [OrderName] { get }
 
-  /// Writes the indexes that the checkpoint lacks.
-  func storeUnstored(of journal: Journal)
+  /// Writes the indexes that the checkpoint lacks; all of them, and the orders of the one before, where there
+  /// is a new one.
+  func store(in journal: Journal, carrying: [StoredOrder]?)
 
   /// Takes in the sort keys of a transaction of another process, before it can be seen.
   ///
@@ -164,15 +153,9 @@ protocol OrderKeeper: AnyObject, Sendable {
 
   /// Has all indexes made anew, as records have changed that nobody can name.
   func distrustAll()
-
-  /// Writes all indexes, as there is a new checkpoint, and the orders of the one before.
-  func storeAll(of journal: Journal, carrying: [StoredOrder])
 }
 
 extension Journal {
-  /// Has somebody's ordered indexes stored with the checkpoint.
-  func keepOrders(of keeper: any OrderKeeper) { orderKeeper.withLock { $0 = keeper } }
-
   /// The order of a field that lies in the checkpoint's file.
   func storedOrder(_ name: OrderName) -> StoredOrder? {
     catalog.checkpointHealth.head.flatMap { StoredOrder.find(name, behind: $0, in: storage) }
@@ -203,13 +186,10 @@ extension Journal {
     return !unstored.isEmpty && storedOrderHeads().contains { unstored.contains($0.name) }
   }
 
-  /// Has the orders written that the checkpoint lacks. The caller has entered the compactor: no other
-  /// checkpoint takes the place of this one meanwhile.
-  func storeOrders() { orderKeeper.withLock { $0 }?.storeUnstored(of: self) }
-
-  /// Has all orders written, as there is a new checkpoint. The caller has entered the compactor.
-  func storeOrders(carrying carried: [StoredOrder]) {
-    orderKeeper.withLock { $0 }?.storeAll(of: self, carrying: carried)
+  /// Has the orders written that the checkpoint lacks; all of them where there is a new one. The caller has
+  /// entered the compactor: no other checkpoint takes the place of this one meanwhile.
+  func storeOrders(carrying carried: [StoredOrder]? = nil) {
+    orderKeeper.withLock { $0 }?.store(in: self, carrying: carried)
   }
 
   /// Writes an order behind those that lie in the checkpoint's file. Neither it nor the file's length is

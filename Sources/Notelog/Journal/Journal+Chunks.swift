@@ -69,18 +69,11 @@ extension Journal {
   }
 
   /// Finds out where the chunks of all large values are, and which of them live, unless that is known.
-  ///
-  /// - Returns: The collections of all records that segments list, dead ones among them; nil where nothing
-  ///   had to be gone through.
-  @discardableResult
-  func loadChunks() throws(NotelogError) -> Set<UInt16>? {
-    if catalog.chunks.isComplete { return nil }
+  func loadChunks() throws(NotelogError) {
+    if catalog.chunks.isComplete { return }
     chunkLoading.enter()
     defer { chunkLoading.leave() }
-    if catalog.chunks.isComplete { return nil }
-    var collections: Set<UInt16> = []
-    // Nearly every record is of the same collection as the one before.
-    var last: UInt16?
+    if catalog.chunks.isComplete { return }
     catalog.chunks.beginLoading()
     do {
       let moment = snapshot()
@@ -96,10 +89,6 @@ extension Journal {
           let number = segment.number
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
-            if entry.kind == .record, entry.collection != last {
-              collections.insert(entry.collection)
-              last = entry.collection
-            }
             let named = scan.apply(entry, envelope, in: number)
             if !named.isEmpty, try isCurrent(entry, in: segment) {
               scan.add(entry.id, named, at: FrameAddress(segment: number, offset: entry.offset))
@@ -123,7 +112,6 @@ extension Journal {
         }
       }
       catalog.chunks.finishLoading(scan, at: moment.sequence)
-      return collections
     } catch {
       catalog.chunks.cancelLoading()
       throw error
@@ -141,10 +129,4 @@ extension Journal {
         inPayload: try reader.payload(of: header, at: entry.offset), of: header)
     } catch { return [] }
   }
-
-  /// Keeps the chunks of a value alive that no record refers to yet, until ``endUpload(_:)``.
-  func beginUpload(_ value: ID16) { catalog.chunks.beginUpload(value) }
-
-  /// Ends an upload: from now on the value lives if a record refers to it.
-  func endUpload(_ value: ID16) { catalog.chunks.endUpload(value) }
 }

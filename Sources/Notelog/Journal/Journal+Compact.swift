@@ -52,7 +52,7 @@ extension Journal {
   var compactionForecast: CompactionForecast {
     // Without all of the index it is an estimate still.
     try? catalog.index.loadAll()
-    _ = try? loadChunks()
+    try? loadChunks()
     return plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
   }
 

@@ -37,9 +37,6 @@ extension Journal {
     return true
   }
 
-  /// Whether other processes may have the lock between two writes.
-  var isLeased: Bool { options.isLeased }
-
   /// Keeps the lock from being given back, for what else only the process may change that has it; others go
   /// on writing meanwhile. In a write closure it is kept anyway.
   ///
@@ -134,8 +131,7 @@ extension Journal {
       defer { log.leaveGate() }
       following.enter()
       defer { following.leave() }
-      try log.state.withLock { [path] state throws(NotelogError) in
-        if state.isClosed { throw NotelogError.closed(path) }
+      try log.state.withLock { state throws(NotelogError) in
         if let failure = state.failure { throw failure }
       }
       try goOnWriting(file)

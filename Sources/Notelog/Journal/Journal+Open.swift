@@ -304,9 +304,9 @@ extension Journal {
     defer { compactor.leave() }
     let held = log.enterGate()
     defer { log.leaveGate() }
-    if log.state.withLock({ $0.isClosed }) { return }
+    if isClosed { return }
     defer {
-      log.state.withLock { $0.isClosed = true }
+      log.state.withLock { $0.failure = .closed(path) }
       records.close()
       // Before the lock: after a failure some may still be writing, and whoever opens the store next must not
       // meet them.
@@ -373,11 +373,11 @@ extension Journal {
 
   /// Throws once it was closed.
   func checkOpen() throws(NotelogError) {
-    if records.isClosed { throw NotelogError.closed(path) }
+    if isClosed { throw NotelogError.closed(path) }
   }
 
   /// Whether it was closed.
-  var isClosed: Bool { log.state.withLock(waking: .nobody) { $0.isClosed } }
+  var isClosed: Bool { records.isClosed }
 }
 
 extension Journal {

@@ -6,9 +6,6 @@ import NotelogBase
 import Synchronization
 
 extension Journal {
-  /// Where the store stands with its space contract.
-  var spaceContract: SpaceContract { log.space.contract() }
-
   /// Compacts if the space contract asks for it, until it no longer does or the budget is spent.
   ///
   /// For whoever wants compaction off the writers' path: a thread of the application's own that calls this
@@ -141,7 +138,7 @@ extension Journal {
     log.space.fill()
     try fromStorage(catalog.index.loadAll())
     // Where it can't be found out which chunks live, all of them are taken to.
-    _ = try? loadChunks()
+    try? loadChunks()
   }
 
   /// Whether more has been written, or has died, than when compaction found nothing left that was worth it.

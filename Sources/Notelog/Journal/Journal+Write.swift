@@ -206,7 +206,7 @@ extension Journal {
 
   /// Throws where this process must not write.
   func checkWritable() throws(NotelogError) {
-    if records.isClosed { throw NotelogError.closed(path) }
+    try checkOpen()
     if options.isReadOnly { throw NotelogError.readOnly(path) }
     guard SystemProcess.identifier == owner else {
       throw NotelogError(.closed, "this process is a fork of the one that opened the store", in: path)

@@ -41,8 +41,6 @@ final class Journal: Sendable {
   let owner: Int32
   /// The store's id, the same in all of its segments.
   let storeID: ID16
-  /// Who wants to know what becomes visible.
-  var watch: Watch { log.watch }
   /// The folder's path, for errors.
   var path: String { storage.path }
   /// What opening it found.
@@ -88,9 +86,6 @@ extension Journal {
   /// Whether every record that is served is known to be its newest version. Where it isn't, nothing may be
   /// written, and no checkpoint be made: each opening has to find that out.
   var knowsWhatIsCurrent: Bool { catalog.staleness.below == 0 }
-
-  /// Records with a lower revision may be older than they were; 0 where all are current.
-  var possiblyStaleBelow: UInt64 { catalog.staleness.below }
 
   /// What came up while the store was in use.
   var damageLog: DamageLog { catalog.damageLog }
@@ -189,15 +184,6 @@ extension Journal {
     return counts
   }
 
-  /// The number that the next transaction will have.
-  var nextRevision: UInt64 { log.state.withLock { $0.nextSequence } }
-
-  /// The branch that is written in.
-  var branch: Branch { log.branch }
-
-  /// Whether a reader in another process, or a backup, needs segments to stay.
-  var isPinned: Bool { Pins(storage).isAnyHeld() }
-
   /// Figures as of now.
   var statistics: Statistics {
     var statistics = Statistics()
@@ -216,7 +202,7 @@ extension Journal {
     statistics.reservedByteCount = byteCount(of: FileName.reserve)
     if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
       statistics.writtenByteCount -= last.byteCount - head.end
-      statistics.reservedByteCount += max(last.byteCount, records.isClosed ? 0 : head.allocatedEnd) - head.end
+      statistics.reservedByteCount += max(last.byteCount, isClosed ? 0 : head.allocatedEnd) - head.end
     }
     return statistics
   }

@@ -82,16 +82,7 @@ final class Snapshot: Sendable {
   /// The same of each collection but those that are known; nothing where there is none.
   func recordCounts(besides known: Set<UInt16>) throws(NotelogError) -> [UInt16: Int] {
     var counts: [UInt16: Int] = [:]
-    // Nearly every record is of the same collection as the one before.
-    var last = known.first
-    try forEachRecord(
-      where: { collection in
-        if collection == last { return false }
-        guard known.contains(collection) else { return true }
-        last = collection
-        return false
-      }
-    ) { counts[$0.collection, default: 0] += 1 }
+    try forEachRecord(where: { !known.contains($0) }) { counts[$0.collection, default: 0] += 1 }
     return counts
   }
 
@@ -141,12 +132,6 @@ extension Journal {
 // MARK: - Going through a snapshot's records segment by segment, in large reads.
 
 extension Snapshot {
-  /// The segments that it sees, one for each part where they are shared by as many threads as there are
-  /// segments.
-  var segmentFigures: [(number: UInt32, isFinished: Bool, byteCount: Int)] {
-    segments.map { ($0.number, $0.isFinished, $0.entry?.byteCount ?? 0) }
-  }
-
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its
   /// header, its envelope and its body, all checked. It stops when `body` returns false.
   ///

@@ -123,7 +123,7 @@ extension Store {
     let empty = old.filter { counted.counts[$0.rawValue] == nil }
     // A backup that began before they were counted may have copied values that were under them, and its
     // keyring comes last.
-    guard empty.isEmpty || !journal.isPinned else {
+    guard empty.isEmpty || !Pins(journal.storage).isAnyHeld() else {
       step.obstacle = "a backup, or a reader in another process, may still need the old generation"
       return
     }
@@ -235,7 +235,7 @@ struct Resealing {
   /// - Returns: Whether there was one.
   private mutating func findSome(_ state: inout RotationProgress) throws -> Bool {
     let moment = store.journal.snapshot()
-    let segments = moment.segmentFigures
+    let segments = moment.segments
     for part in segments.indices.reversed() where !state.resealed.contains(segments[part].number) {
       var found: [(id: ID16, collection: UInt16)] = []
       try store.forEachSealed(in: moment, part: part, of: segments.count, damaged: {}) { record, references in
@@ -245,7 +245,7 @@ struct Resealing {
       spent += segments[part].byteCount / 64
       guard found.isEmpty else {
         state.pending = found
-        state.segment = segments[part]
+        state.segment = (segments[part].number, segments[part].isFinished, segments[part].byteCount)
         return true
       }
       if segments[part].isFinished { state.resealed.insert(segments[part].number) }
@@ -433,10 +433,10 @@ private final class BegunUpload: Sendable {
 
   init(_ value: ID16, _ journal: Journal) {
     (self.value, self.journal) = (value, journal)
-    journal.beginUpload(value)
+    journal.catalog.chunks.beginUpload(value)
   }
 
-  deinit { journal.endUpload(value) }
+  deinit { journal.catalog.chunks.endUpload(value) }
 }
 
 extension NotelogError {

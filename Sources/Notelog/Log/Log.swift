@@ -295,9 +295,8 @@ struct LogState: ~Copyable, Sendable {
   /// compaction.
   var commitCount = 0
   var committedByteCount = 0
-  /// Why nothing more is written.
+  /// Why nothing more is written: a write or a sync failed, or the log is closed.
   var failure: NotelogError?
-  var isClosed = false
   /// Whether the store's lock was given back: somebody else may be writing.
   var isLent = false
   /// The one collection that the newest transactions write, if it is one, and the first of those
@@ -325,7 +324,6 @@ struct LogState: ~Copyable, Sendable {
 
   /// Throws unless the log takes writes; errors name the store's folder, which is at `path`.
   func checkWritable(at path: String) throws(NotelogError) {
-    if isClosed { throw NotelogError.closed(path) }
     if let failure { throw failure }
     if isLent { throw NotelogError.suspended(path) }
   }

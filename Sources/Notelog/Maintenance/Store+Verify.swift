@@ -73,7 +73,7 @@ extension Store {
     }
     store.noteBesideLog { verification.add($0, $1, isDamage: $2) }
     if let refusal, store.hasKeyring { verification.add(refusal, .keyring) }
-    verification.nextSequence = store.journal.nextRevision
+    verification.nextSequence = store.journal.log.state.withLock { $0.nextSequence }
     try store.finish()
     return verification
   }

@@ -128,7 +128,7 @@ extension Store {
   public func info() -> StoreInfo {
     // Chunks count as live once it is known which are; where that can't be found out now, records alone are
     // counted.
-    _ = try? journal.loadChunks()
+    try? journal.loadChunks()
     let statistics = journal.statistics
     let (floor, nextRevision) = journal.log.state.withLock { ($0.floor, $0.nextSequence) }
     let (pinned, damaged) = journal.compactor.state.withLock { state in
@@ -141,8 +141,8 @@ extension Store {
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
     let written = others.reduce(0) { $0 + journal.byteCount(of: $1) }
     return StoreInfo(
-      id: RecordID(storeID).description, branch: RecordID(journal.branch.id).description,
-      keepsCommitTimes: journal.branch.keepsTimes,
+      id: RecordID(storeID).description, branch: RecordID(journal.log.branch.id).description,
+      keepsCommitTimes: journal.log.branch.keepsTimes,
       recordCount: journal.catalog.index.recordCount - own, byteCount: statistics.byteCount,
       liveByteCount: statistics.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.deadByteCount,

@@ -116,8 +116,8 @@ extension Store {
   /// Has changes delivered from now on.
   @discardableResult
   func observe(_ subscription: ChangeSubscription) -> ChangeSubscription {
-    hub.add(subscription, journal.watch)
-    if journal.isLeased || !journal.holdsLock { startCompanion(idle: nil, follows: true) }
+    hub.add(subscription, journal.log.watch)
+    if journal.options.isLeased || !journal.holdsLock { startCompanion(idle: nil, follows: true) }
     return subscription
   }
 }

@@ -63,7 +63,7 @@ public final class Store: Sendable {
     schemaFinding = schemas.finding
     schemaRevisions = Lock(schemas.revisions)
     register(schemas)
-    journal.keepOrders(of: indexes)
+    journal.orderKeeper.withLock { $0 = indexes }
   }
 
   /// Counts the sealed fields that were opened.
@@ -99,7 +99,7 @@ extension DamageReport {
     self.init(
       verdict: journal.verdict,
       findings: damages, lostRecordCount: lostCount,
-      possiblyStaleBelow: journal.possiblyStaleBelow)
+      possiblyStaleBelow: journal.catalog.staleness.below)
   }
 }
 

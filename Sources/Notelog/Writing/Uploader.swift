@@ -28,7 +28,7 @@ public final class Upload<R: Record>: Sendable {
   }
 
   deinit {
-    if let value = content.value { store.journal.endUpload(value) }
+    if let value = content.value { store.journal.catalog.chunks.endUpload(value) }
   }
 }
 
@@ -181,7 +181,7 @@ struct Uploader: ~Copyable {
   }
 
   deinit {
-    if isBegun { store.journal.endUpload(sealer.value) }
+    if isBegun { store.journal.catalog.chunks.endUpload(sealer.value) }
   }
 
   /// Takes the next bytes.
@@ -249,7 +249,7 @@ struct Uploader: ~Copyable {
   }
 
   private mutating func seal(isLast: Bool) throws(NotelogError) {
-    if !isBegun { store.journal.beginUpload(sealer.value) }
+    if !isBegun { store.journal.catalog.chunks.beginUpload(sealer.value) }
     isBegun = true
     let (sealer, chunk, number) = (sealer, chunk, number)
     var nonces = NonceRun()

@@ -20,7 +20,7 @@ import Testing
   private func upload(
     _ value: ID16, count: Int, version: Int = 0, perTransaction: Int = 3, to journal: Journal
   ) throws {
-    journal.beginUpload(value)
+    journal.catalog.chunks.beginUpload(value)
     var batch = Batch()
     for number in 0..<count {
       batch.put(content(number, of: count, version: version), number, isLast: number == count - 1, of: value)
@@ -65,7 +65,7 @@ import Testing
     }
     try upload(Self.value, count: 60, to: journal)
     try put(Self.record, naming: [Self.value], journal)
-    journal.endUpload(Self.value)
+    journal.catalog.chunks.endUpload(Self.value)
     try churn(journal)
     try reopen()
     // Another version of the record that names the value too.
@@ -91,14 +91,14 @@ import Testing
     var journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     try upload(Self.value, count: 200, to: journal)
     try put(Self.record, naming: [Self.value], journal)
-    journal.endUpload(Self.value)
+    journal.catalog.chunks.endUpload(Self.value)
     try journal.close()
     // Opened again, it is not known yet which chunks live: by the records alone, nearly all of the store
     // would be dead.
     journal = try Journal.open(in: store.storage, options: .small)
     let written = journal.statistics.byteCount
     for _ in 0..<3 { try journal.compactIfDue() }
-    #expect(journal.spaceContract.liveByteCount > 200_000)
+    #expect(journal.log.space.contract().liveByteCount > 200_000)
     #expect(journal.statistics.byteCount > written - 50_000)
     #expect(try isWhole(Self.value, count: 200, in: journal))
     try put(Self.record, naming: [], journal)
@@ -118,7 +118,7 @@ import Testing
     _ = try journal.compact()
     #expect(try isWhole(Self.value, count: 40, in: journal))
     let with = journal.statistics.byteCount
-    journal.endUpload(Self.value)
+    journal.catalog.chunks.endUpload(Self.value)
     _ = try journal.compact()
     #expect(journal.statistics.byteCount < with - 30_000)
     // A process that dies in an upload leaves nothing that lives either.
@@ -136,7 +136,7 @@ import Testing
     let journal = try Journal.create(in: store.storage, storeID: key(99), options: .small)
     try upload(Self.value, count: 30, to: journal)
     try put(Self.record, naming: [Self.value], journal)
-    journal.endUpload(Self.value)
+    journal.catalog.chunks.endUpload(Self.value)
     // Whether it was known where chunks are when the snapshot was made must make no difference.
     if isKnown { try journal.loadChunks() }
     var snapshot: Snapshot? = journal.snapshot()
@@ -234,7 +234,7 @@ import Testing
     for number in 0..<4 {
       try upload(value(number, 0), count: count, to: journal)
       try put(key(number), naming: [value(number, 0)], journal)
-      journal.endUpload(value(number, 0))
+      journal.catalog.chunks.endUpload(value(number, 0))
     }
     try Threads.run(4) { thread in
       for round in 0..<20 {
@@ -246,7 +246,7 @@ import Testing
           let new = value(3, round + 1)
           try upload(new, count: count, version: round + 1, to: journal)
           try put(key(3), naming: [new], journal)
-          journal.endUpload(new)
+          journal.catalog.chunks.endUpload(new)
         case 2:
           try churn(journal, 1)
         default:

@@ -258,7 +258,7 @@ extension MeteredStorage {
   /// Measures a journal's store from now on.
   fileprivate func watch(_ journal: Journal) {
     watch {
-      let contract = journal.spaceContract
+      let contract = journal.log.space.contract()
       return (contract.liveByteCount, contract.segmentByteCount)
     }
   }

@@ -76,9 +76,9 @@ final class ScriptedStore: Sendable {
     }
     var batch = Batch()
     let uploaded = transaction.uploadsFirst ? transaction.changes.filter { $0.chunkCount > 0 } : []
-    defer { for change in uploaded { journal.endUpload(transaction.value(of: change)) } }
+    defer { for change in uploaded { journal.catalog.chunks.endUpload(transaction.value(of: change)) } }
     for change in uploaded {
-      journal.beginUpload(transaction.value(of: change))
+      journal.catalog.chunks.beginUpload(transaction.value(of: change))
       putChunks(of: change, in: transaction, into: &batch)
       try journal.commit(&batch, .buffered)
     }

@@ -85,7 +85,7 @@ import Testing
     let follower = try Journal.open(in: bench.disk, options: reading)
     var told = Told()
     let box = told
-    follower.watch.set { sequences, _ in box.note(sequences) }
+    follower.log.watch.set { sequences, _ in box.note(sequences) }
     var kept: [(snapshot: Snapshot, model: [ID16: [UInt8]])] = []
     for step in 0..<160 {
       switch Int.random(in: 0..<24, using: &bench.random) {
@@ -227,10 +227,10 @@ import Testing
   /// The lock stays where others might still be writing, or would take what is being uploaded for dead.
   @Test func `a log that failed, and one that a large value is being uploaded to, are not lent`() throws {
     let bench = try Bench(seed: 2, .small)
-    bench.writer.beginUpload(key(7))
+    bench.writer.catalog.chunks.beginUpload(key(7))
     #expect(throws: NotelogError(.busy, "")) { try bench.writer.suspend() }
     #expect(bench.writer.holdsLock)
-    bench.writer.endUpload(key(7))
+    bench.writer.catalog.chunks.endUpload(key(7))
     try bench.writer.suspend()
     try bench.writer.resume()
     bench.disk.plan(Fault(.error(SystemErrno.inputOutput), of: [.write], passing: 0))

@@ -217,7 +217,7 @@ private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
       let follower = try Journal.open(in: storage, options: options)
       let first = follower.lastSequence + 1
       let heard = Heard()
-      follower.watch.set { sequences, _ in heard.note(sequences) }
+      follower.log.watch.set { sequences, _ in heard.note(sequences) }
       for _ in 0..<bench.random.pick(0..<3) { try bench.act() }
       let failure = Lock<(any Error)?>(nil)
       storage.plan(passing: passing) {
@@ -258,7 +258,7 @@ private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
       options.isReadOnly = true
       let follower = try Journal.open(in: bench.disk, options: options)
       let keeper = SnapshotKeeper(follower, passing: passing)
-      follower.keepOrders(of: keeper)
+      follower.orderKeeper.withLock { $0 = keeper }
       for _ in 0..<bench.random.pick(1..<9) { try bench.act() }
       try follower.refresh()
       let kept = keeper.kept
@@ -306,9 +306,8 @@ private final class SnapshotKeeper: OrderKeeper {
 
   func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64 { 0 }
   var unstored: [OrderName] { [] }
-  func storeUnstored(of journal: Journal) {}
   func distrustAll() {}
-  func storeAll(of journal: Journal, carrying: [StoredOrder]) {}
+  func store(in journal: Journal, carrying: [StoredOrder]?) {}
 }
 
 @Suite struct `Openings in the middle of a recovery` {

@@ -30,7 +30,7 @@ import Testing
       try follower.suspend()
       let first = follower.lastSequence + 1
       let heard = Lock<[ClosedRange<UInt64>]>([])
-      follower.watch.set { sequences, _ in heard.withLock { $0.append(sequences) } }
+      follower.log.watch.set { sequences, _ in heard.withLock { $0.append(sequences) } }
       var writer = try Journal.open(in: disk, options: .small)
       for _ in 8..<18 { try writer.put(key(14), [UInt8](repeating: 2, count: 1000), .durable) }
       let last = writer.lastSequence
