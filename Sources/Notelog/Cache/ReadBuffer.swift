@@ -218,7 +218,7 @@ extension Segment {
         count = try file.readFully(into: &bytes, at: offset)
       }
       guard count >= Layout.frameHeaderByteCount,
-        case .header(let header) = FrameHeader.read(bytes.bytes, at: 0, salt: salt, place: offset),
+        let header = FrameHeader(bytes.bytes, at: 0, salt: salt, place: offset),
         header.kind.isContent
       else { return nil }
       let envelopeByteCount =

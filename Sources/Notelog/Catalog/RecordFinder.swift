@@ -140,7 +140,7 @@ final class RecordFinder: Sendable {
     guard
       let salt = cache.appendFrame(
         place.segment, at: place.offset, extent, to: &buffer.frame),
-      case .header(let header) = FrameHeader.read(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
+      let header = FrameHeader(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
     return record(header, at: 0, extent, from: place, in: segments[place.segment], &buffer)
@@ -163,7 +163,7 @@ final class RecordFinder: Sendable {
   ) throws(StorageError) -> Candidate {
     let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
-      case .header(let header) = FrameHeader.read(
+      let header = FrameHeader(
         buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
       header.kind == .record
     else {

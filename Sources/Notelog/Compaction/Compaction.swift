@@ -164,7 +164,7 @@ struct Compaction: ~Copyable, Sendable {
     _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
   ) throws(Obstacle) -> FrameHeader {
     do throws(StorageError) {
-      if case .frame(let header) = try reader.frame(at: entry.offset), header.id == entry.id,
+      if let header = try reader.frame(at: entry.offset), header.id == entry.id,
         header.sequence == entry.sequence, header.kind == entry.kind, header.collection == entry.collection,
         header.payloadByteCount == entry.payloadByteCount,
         try reader.isWhole(header, at: entry.offset)

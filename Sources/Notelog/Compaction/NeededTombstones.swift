@@ -112,7 +112,7 @@ struct FooterCoverage: Sendable {
   private func isWithoutContent(to place: Int, _ reader: inout SegmentReader) throws(StorageError) -> Bool {
     var next = end
     while next < place {
-      guard case .frame(let header) = try reader.frame(at: next), !header.kind.isContent else { return false }
+      guard let header = try reader.frame(at: next), !header.kind.isContent else { return false }
       next += header.frameByteCount
     }
     return next == place

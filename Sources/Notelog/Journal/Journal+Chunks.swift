@@ -55,7 +55,7 @@ extension Journal {
       try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
     } catch { throw NotelogError(error) }
     guard buffer.frame.count == payload.upperBound,
-      case .header(let header) = FrameHeader.read(
+      let header = FrameHeader(
         buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),
       header.kind == .chunk, header.id == value, header.payloadByteCount == payload.count,
       header.accepts(buffer.frame.bytes.extracting(payload)),
@@ -122,9 +122,7 @@ extension Journal {
   /// footer says of it was asked before.
   private static func values(of entry: FooterEntry, _ reader: inout SegmentReader) -> [ID16] {
     do throws(StorageError) {
-      guard case .frame(let header) = try reader.frame(at: entry.offset), header.kind == .record else {
-        return []
-      }
+      guard let header = try reader.frame(at: entry.offset), header.kind == .record else { return [] }
       return Envelope.values(
         inPayload: try reader.payload(of: header, at: entry.offset), of: header)
     } catch { return [] }

@@ -331,13 +331,11 @@ extension Segment {
   /// The highest sequence number of its frames: its footer's header says so.
   func lastSequence() -> UInt64? {
     do throws(StorageError) {
-      guard let trailer = try trailer() else { return nil }
-      var buffer = Buffer()
-      try buffer.fill(Layout.frameHeaderByteCount, from: file, at: trailer.footerOffset)
-      guard buffer.count == Layout.frameHeaderByteCount,
-        case .header(let header) = FrameHeader.read(
-          buffer.bytes, at: 0, salt: salt, place: trailer.footerOffset), header.kind == .footer
-      else { return nil }
+      guard let entry, let trailer = try trailer() else { return nil }
+      var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+      guard let header = try reader.frame(at: trailer.footerOffset), header.kind == .footer else {
+        return nil
+      }
       return header.sequence
     } catch { return nil }
   }

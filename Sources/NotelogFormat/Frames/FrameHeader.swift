@@ -41,38 +41,26 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// What stands where a frame's header may be.
-  public enum Reading {
-    /// A zero where the kind would be: preallocated space, or nothing.
-    case zero
-    /// Not a header that was written here.
-    case invalid
-    case header(FrameHeader)
-  }
-
-  /// Reads the header at `offset` of the bytes, which are at `place` in their segment.
+  /// Reads the header at `offset` of the bytes, which are at `place` in their segment; nothing where none
+  /// was written there.
   @inlinable
   @inline(__always)
-  public static func read(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) -> Reading {
-    let first = bytes.byte(at: offset)
-    guard let kind = FrameKind(rawValue: first) else { return first == 0 ? .zero : .invalid }
+  public init?(_ bytes: RawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
+    guard let kind = FrameKind(rawValue: bytes.byte(at: offset)) else { return nil }
     let flags = bytes.byte(at: offset + 1)
     let payloadByteCount = Int(bytes.load(UInt32.self, at: offset + 4))
-    guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return .invalid }
+    guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return nil }
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
     let sequence = bytes.load(UInt64.self, at: offset + 8)
     let collection = bytes.load(UInt16.self, at: offset + 2)
     guard checksum == bytes.load(UInt32.self, at: offset + 36),
       sequence <= UInt64(FormatLimits.maximumSequence),
       Int(collection) <= FormatLimits.maximumCollection
-    else {
-      return .invalid
-    }
-    return .header(
-      FrameHeader(
-        kind, hasEnvelope: flags & 1 != 0, collection: collection,
-        payloadByteCount: payloadByteCount, sequence: sequence,
-        id: ID16(bytes, at: offset + 16), payloadChecksum: bytes.load(UInt32.self, at: offset + 32)))
+    else { return nil }
+    self.init(
+      kind, hasEnvelope: flags & 1 != 0, collection: collection, payloadByteCount: payloadByteCount,
+      sequence: sequence, id: ID16(bytes, at: offset + 16),
+      payloadChecksum: bytes.load(UInt32.self, at: offset + 32))
   }
 
   /// Writes the header at `offset` of the bytes, for the place it will have in its segment.

@@ -33,25 +33,15 @@ public struct SegmentReader: ~Copyable {
     if other.capacity > 4 * Self.windowByteCount { other = Buffer() }
   }
 
-  /// What stands at a place.
-  public enum Reading {
-    /// Fewer bytes than a frame header are left.
-    case end
-    case zero
-    case invalid
-    case frame(FrameHeader)
-  }
-
-  /// Reads the frame header at a place; a frame that passes the end is invalid.
+  /// Reads the frame header at a place; nothing where there is none, or where its frame passes the end.
   @inlinable
-  public mutating func frame(at place: Int) throws(StorageError) -> Reading {
-    guard place + Layout.frameHeaderByteCount <= end else { return .end }
+  public mutating func frame(at place: Int) throws(StorageError) -> FrameHeader? {
+    guard place + Layout.frameHeaderByteCount <= end else { return nil }
     try load(place..<place + Layout.frameHeaderByteCount)
-    switch FrameHeader.read(window.bytes, at: place - windowStart, salt: salt, place: place) {
-    case .zero: return .zero
-    case .invalid: return .invalid
-    case .header(let header): return header.frameByteCount <= end - place ? .frame(header) : .invalid
-    }
+    guard let header = FrameHeader(window.bytes, at: place - windowStart, salt: salt, place: place),
+      header.frameByteCount <= end - place
+    else { return nil }
+    return header
   }
 
   /// The id that a frame at a place has if there is one, without a look at anything else; nothing where the
@@ -97,7 +87,7 @@ public struct SegmentReader: ~Copyable {
   public mutating func wholeFrame(at place: Int, _ kind: FrameKind? = nil) throws(StorageError)
     -> FrameHeader?
   {
-    guard case .frame(let header) = try frame(at: place), kind == nil || kind == header.kind,
+    guard let header = try frame(at: place), kind == nil || kind == header.kind,
       try isWhole(header, at: place)
     else { return nil }
     return header
@@ -233,7 +223,7 @@ extension SegmentReader {
   /// Where the segment's first unit starts, or would: behind its live set, if that can be read.
   package mutating func unitsStart() throws(StorageError) -> Int {
     let place = Layout.firstFrameOffset
-    guard case .frame(let header) = try frame(at: place), header.kind == .liveSet else { return place }
+    guard let header = try frame(at: place), header.kind == .liveSet else { return place }
     return place + header.frameByteCount
   }
 }

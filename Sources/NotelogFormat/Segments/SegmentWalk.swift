@@ -39,7 +39,7 @@ public struct SegmentWalk: ~Copyable {
   @inlinable
   public mutating func advance() throws(StorageError) -> FrameHeader? {
     let start = following
-    guard case .frame(let header) = try reader.frame(at: start) else { return try search(from: start) }
+    guard let header = try reader.frame(at: start) else { return try search(from: start) }
     gap = nil
     self.header = header
     current = start
@@ -53,11 +53,8 @@ public struct SegmentWalk: ~Copyable {
     header = nil
     current = aligned(start + 1)
     while header == nil, current < reader.end {
-      switch try reader.frame(at: current) {
-      case .frame(let found): header = found
-      case .end: current = reader.end
-      case .zero, .invalid: current += 8
-      }
+      header = try reader.frame(at: current)
+      if header == nil { current += 8 }
     }
     if header == nil { current = max(start, reader.end) }
     following = current + (header?.frameByteCount ?? 0)
@@ -226,7 +223,7 @@ extension SegmentWalk {
     var place = start
     var sequence: UInt64?
     var frameCount = 0
-    while case .frame(let header) = try reader.frame(at: place) {
+    while let header = try reader.frame(at: place) {
       // Nobody acknowledged it yet: any byte that is not what was written tells a write that was torn.
       guard try reader.isWhole(header, at: place), try reader.brokenPadding(header, at: place) == nil else {
         return .broken

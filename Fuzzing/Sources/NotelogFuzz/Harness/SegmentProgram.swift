@@ -128,8 +128,7 @@ struct SegmentProgram {
     var place = Layout.firstFrameOffset
     let salt = SegmentSalt(header.salt)
     while place + Layout.frameHeaderByteCount <= file.count {
-      let reading = FrameHeader.read(file.rawSpan, at: place, salt: salt, place: place)
-      guard case .header(let frame) = reading else { break }
+      guard let frame = FrameHeader(file.rawSpan, at: place, salt: salt, place: place) else { break }
       let payload =
         place + Layout.frameHeaderByteCount..<place + Layout.frameHeaderByteCount + frame.payloadByteCount
       frames.append(
