@@ -224,9 +224,9 @@ import Testing
     // What was torn is cut, and nothing was whole.
     try Journal.open(in: disk, options: .small).close()
     let recovered = try #require(try Examination(disk, storeID: nil).newest)
-    #expect(recovered.found.header.kind == .recovered)
+    #expect(recovered.header.kind == .recovered)
     let start = try recovered.unitsStart()
-    #expect(recovered.found.trailer?.footerOffset == start)
+    #expect(recovered.trailer?.footerOffset == start)
     try disk.open(FileName.segment(recovered.number), .update).truncate(to: start)
     let examination = try Examination(disk, storeID: nil)
     #expect(examination.appendable == nil && examination.needsRecovery)

@@ -232,7 +232,7 @@ struct Follower: ~Copyable {
       guard let found = try Survey.read(FileName.segment(place.segment), place.segment, storage) else {
         return .replaced
       }
-      guard found.hasTrailer, let segment else { return .unfinished }
+      guard found.trailer != nil, let segment else { return .unfinished }
       guard try fromStorage(segment.file.byteCount()) == found.byteCount else { return .replaced }
     } catch {
       if error.cause?.isMissing == true { return .replaced }
@@ -256,7 +256,7 @@ struct Follower: ~Copyable {
   private mutating func goOn(in found: FoundSegment) throws(NotelogError) {
     let old = segment
     do throws(StorageError) {
-      var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
+      var reader = found.reader
       guard let beginning = try reader.liveSet(of: found.header) else {
         // Being made: it is looked at again when it is.
         throw StorageError(.open, FileName.segment(found.number), errno: SystemErrno.notFound)

@@ -193,7 +193,7 @@ extension Examination {
   /// Whether a checkpoint can be one of these segments. Damage does not matter: what the checkpoint says of
   /// the past is so, whatever is left of it, and names what is lost.
   func trusts(_ checkpoint: CheckpointFile) -> Bool {
-    checkpoint.head.storeID == storeID && !log.contains(where: \.isCut)
+    checkpoint.head.storeID == storeID && !isBeingRecovered
   }
 
   /// Takes in what making a catalog of a checkpoint came to.
@@ -235,13 +235,13 @@ extension Examination {
       if let found = survey.segments[entry.number], found.header.salt == entry.salt {
         // A source that was cut and not finished yet holds what its kept length covers; the rest is in its
         // successor.
-        let cut = log.first { $0.number == entry.number && $0.isCut }
-        accepted.append(Segment(found, entry: entry, cutEnd: cut?.end))
+        let cutEnd = log.first { $0.number == entry.number }?.cutEnd
+        accepted.append(Segment(found, entry: entry, cutEnd: cutEnd))
       } else if let figures = head?.figures(of: entry.number), figures.salt == entry.salt {
         accepted.append(Segment(lost: figures, entry: entry))
       }
     }
-    if let newest, live[newest.number] == nil { accepted.append(Segment(newest.found, entry: nil)) }
+    if let newest, live[newest.number] == nil { accepted.append(Segment(newest, entry: nil)) }
     if let missing = missingHead, let figures = head?.figures(of: missing.number) {
       accepted.append(Segment(lost: figures, entry: nil))
     }

@@ -116,10 +116,4 @@ extension FoundSegment {
   fileprivate func isIntact(of storeID: ID16) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
   }
-
-  /// The close mark that the segment ends in; nothing where it ends otherwise.
-  func closing() throws(StorageError) -> Closing? {
-    var reader = SegmentReader(file, salt: salt, end: byteCount)
-    return try reader.closing()
-  }
 }

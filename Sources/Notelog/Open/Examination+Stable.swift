@@ -50,7 +50,7 @@ extension Examination {
   private func wasCutMeanwhile(in storage: any Storage) throws(NotelogError) -> Bool {
     guard let newest else { return false }
     do throws(NotelogError) {
-      if try fromStorage(newest.found.file.byteCount()) < newest.found.byteCount { return true }
+      if try fromStorage(newest.file.byteCount()) < newest.byteCount { return true }
       for name in try fromStorage(storage.names(in: "")) {
         guard let number = FileName.segmentNumber(name), number > newest.number,
           survey.segments[number] == nil
@@ -72,7 +72,7 @@ extension Examination {
         try survey.segments[number]?.file.makeDurable()
       }
       // A recovery that was interrupted may have left a name in memory only.
-      if newest?.found.header.kind == .recovered { try storage.makeNamesDurable() }
+      if newest?.header.kind == .recovered { try storage.makeNamesDurable() }
     } catch { throw NotelogError(error) }
   }
 }

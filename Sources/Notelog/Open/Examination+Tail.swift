@@ -27,7 +27,7 @@ extension Examination {
     // Every segment is finished: nothing was being written. A log segment's footer comes after its
     // successor's creation, though, so that successor is missing.
     report.wasClosed = true
-    if let last = log.last, last.found.header.kind == .log {
+    if let last = log.last, last.header.kind == .log {
       // Which number it had, nobody knows: compaction's outputs take some in between.
       report.damages.append(Finding(.missingSegment, segment: last.number + 1))
       noteUnnamedLoss(in: last.number + 1)
@@ -39,9 +39,9 @@ extension Examination {
   func nextVisible() throws(StorageError) -> UInt64 {
     if let sequenceAfterWhole { return sequenceAfterWhole }
     guard closing == nil, let segment = log.last, segment.number == end.segment else { return nextSequence }
-    var next = segment.found.header.firstSequence
+    var next = segment.header.firstSequence
     // What is behind the end may be cut meanwhile; a damaged segment is shorter than its floor says.
-    var walk = segment.found.walk(to: min(end.offset, segment.end))
+    var walk = segment.walk(to: end.offset)
     while let header = try walk.advance() { next = max(next, header.nextSequence) }
     return next
   }
@@ -61,9 +61,9 @@ extension Examination {
 
   /// A segment exists only when both copies of its header are durable. One that lacks a copy and holds
   /// nothing yet was being created when the power went; with something in it, the copy was lost later.
-  private func isInterruptedCreation(_ segment: LogSegment, _ outcome: Outcome) -> Bool {
-    segment.found.header.kind == .log && outcome.isEmpty && !outcome.reachedFooter
-      && !segment.found.badCopies.isEmpty
+  private func isInterruptedCreation(_ segment: FoundSegment, _ outcome: Outcome) -> Bool {
+    segment.header.kind == .log && outcome.isEmpty && !outcome.reachedFooter
+      && !segment.badCopies.isEmpty
       && report.floor <= LogPosition(segment: segment.number, offset: Layout.firstFrameOffset)
   }
 
@@ -92,9 +92,9 @@ extension Examination {
   }
 
   private mutating func walk(
-    _ segment: LogSegment, from start: Int, expected: inout UInt64?
+    _ segment: FoundSegment, from start: Int, expected: inout UInt64?
   ) throws(StorageError) -> Outcome {
-    let header = segment.found.header
+    let header = segment.header
     var walk = segment.walk(from: max(start, Layout.firstFrameOffset))
     var outcome = Outcome(end: start)
     if start <= Layout.firstFrameOffset {
@@ -111,7 +111,7 @@ extension Examination {
         if let expected, range.sequence != expected, header.kind == .log { return outcome }
         expected = range.sequence + 1
         highestSequence = max(highestSequence, range.sequence)
-        kept.append(KeptTransaction(segment: segment.number, range: range))
+        kept.append((segment.number, range))
         outcome.end = range.end
         outcome.endsInCloseMark = false
       case .close(let end):
@@ -119,7 +119,7 @@ extension Examination {
         outcome.endsInCloseMark = true
       case .footer(let end):
         outcome.reachedFooter =
-          segment.found.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
+          segment.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
         if outcome.reachedFooter { outcome.end = segment.end }
         if header.kind == .recovered { expected = header.firstSequence }
         return outcome
@@ -147,7 +147,7 @@ extension Examination {
       // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is
       // missing here.
       let unitsStart = try segment.unitsStart()
-      let isUnused = segment.found.header.kind == .log && outcome.end == unitsStart
+      let isUnused = segment.header.kind == .log && outcome.end == unitsStart
       if closedAtEnd || isUnused {
         appendable = end
         return
@@ -169,7 +169,7 @@ extension Examination {
   }
 
   /// Reports what is not zero behind a break.
-  private mutating func noteTorn(_ segment: LogSegment, from place: Int) throws(StorageError) {
+  private mutating func noteTorn(_ segment: FoundSegment, from place: Int) throws(StorageError) {
     guard place < segment.end else { return }
     var reader = segment.reader
     if try reader.isZero(from: place) { return }

@@ -6,46 +6,21 @@ import NotelogStorage
 
 /// The state of a store, worked out from its segments.
 struct Examination {
-  /// A segment of the log and where reading it ends.
-  struct LogSegment {
-    let found: FoundSegment
-    /// The file's length, or the length that a later recovered segment kept of it.
-    let end: Int
-    /// Whether `end` is a kept length.
-    let isCut: Bool
-
-    var number: UInt32 { found.number }
-    var reader: SegmentReader { SegmentReader(found.file, salt: found.salt, end: end) }
-    func walk(from start: Int = Layout.firstFrameOffset) -> SegmentWalk { found.walk(from: start, to: end) }
-
-    /// Where its first unit starts, or would.
-    func unitsStart() throws(StorageError) -> Int {
-      var reader = reader
-      return try reader.unitsStart()
-    }
-  }
-
-  /// A transaction above the floor that is whole.
-  struct KeptTransaction {
-    let segment: UInt32
-    let range: TransactionRange
-  }
-
   /// What says how far the log went.
   private(set) var witnesses: Witnesses
   let survey: Survey
   let storeID: ID16
   /// The log's segments in order, without those that a recovered segment took the place of.
-  var log: [LogSegment] = []
+  var log: [FoundSegment] = []
   /// Log segments that are gone: a recovered segment kept nothing of them.
   private(set) var gone: Set<UInt32> = []
   var report = RecoveryReport()
   /// The whole transactions from the floor to the break, in order.
-  var kept: [KeptTransaction] = []
+  var kept: [(segment: UInt32, range: TransactionRange)] = []
   /// Where whole units end in the log's last accepted segment.
   var end = LogPosition.zero
   /// Log segments that lie wholly behind the break.
-  var cut: [LogSegment] = []
+  var cut: [FoundSegment] = []
   /// The close mark that the log ends in, if it does.
   var closing: CloseMark?
   /// The highest sequence number seen in any frame, torn ones included.
@@ -90,22 +65,22 @@ struct Examination {
   private var headers: [SegmentHeader] { survey.segments.values.map(\.header) }
 
   /// Where the frames of one of the log's segments end that count: at the break, or with the segment.
-  func framesEnd(of segment: LogSegment) -> Int {
+  func framesEnd(of segment: FoundSegment) -> Int {
     segment.number == end.segment ? end.offset : segment.end
   }
 
   /// The log's last segment that is not cut.
-  var newest: LogSegment? { log.last }
+  var newest: FoundSegment? { log.last }
 
   /// Where whoever follows the log to its end stands then: behind a recovered segment, which is finished,
   /// nothing may have been written yet.
   var followedEnd: LogPosition {
-    guard end == .zero, let newest, let footer = newest.found.trailer?.footerOffset else { return end }
+    guard end == .zero, let newest, let footer = newest.trailer?.footerOffset else { return end }
     return LogPosition(segment: newest.number, offset: footer)
   }
 
   /// The branch that writing goes on in.
-  var branch: Branch { newest?.found.header.branch ?? Branch(id: .zero, keepsTimes: false) }
+  var branch: Branch { newest?.header.branch ?? Branch(id: .zero, keepsTimes: false) }
 
   /// Whether a writer has to write a recovered segment before it goes on.
   var needsRecovery: Bool { !report.wasClosed }
@@ -113,7 +88,7 @@ struct Examination {
   /// The sequence number that the next transaction gets.
   var nextSequence: UInt64 {
     min(
-      max(highestSequence + 1, newest?.found.header.firstSequence ?? 1), UInt64(FormatLimits.maximumSequence))
+      max(highestSequence + 1, newest?.header.firstSequence ?? 1), UInt64(FormatLimits.maximumSequence))
   }
 
   /// Something is lost of a segment, or all of it.
@@ -168,28 +143,24 @@ struct Examination {
   private mutating func arrangeLog() throws(StorageError) {
     let all = survey.segments.values.filter { $0.header.kind.isLog }.sorted { $0.number < $1.number }
     let keptByteCounts = headers.keptByteCounts
-    for segment in all {
-      guard let kept = keptByteCounts[segment.number] else {
-        log.append(LogSegment(found: segment, end: segment.byteCount, isCut: false))
-        continue
-      }
-      if kept == 0 {
-        gone.insert(segment.number)
-      } else {
+    for var segment in all {
+      if let kept = keptByteCounts[segment.number] {
+        if kept == 0 {
+          gone.insert(segment.number)
+          continue
+        }
         // Cut and finished already, it is read like any other; until then it ends where it was cut. As long
         // as nothing follows the recovered segment, finishing may have been interrupted; afterwards a trailer
         // is enough, and it stands against a recovered segment that is not this store's.
         let isUncertain = all.last?.header.sources.contains { $0.segment == segment.number } ?? false
-        var isFinished = segment.hasTrailer
+        var isFinished = segment.trailer != nil
         if isUncertain {
           isFinished = segment.trailer?.footerOffset == kept
           if isFinished { isFinished = try segment.hasSoundFooter() }
         }
-        log.append(
-          LogSegment(
-            found: segment, end: isFinished ? segment.byteCount : min(kept, segment.byteCount),
-            isCut: !isFinished))
+        if !isFinished { segment.cutEnd = min(kept, segment.byteCount) }
       }
+      log.append(segment)
     }
   }
 
@@ -225,9 +196,8 @@ extension Examination {
   /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher
   /// position, and none has to be looked for.
   private mutating func findClosing() throws(StorageError) -> Bool {
-    guard let last = log.last, !last.isCut, last.found.header.kind == .log else { return false }
-    var reader = last.reader
-    guard let found = try reader.closing() else { return false }
+    guard let last = log.last, !last.isCut, last.header.kind == .log else { return false }
+    guard let found = try last.closing() else { return false }
     let position = LogPosition(segment: last.number, offset: found.range.lowerBound)
     guard witnesses.floor <= position else { return false }
     witnesses.hear(position, before: found.nextSequence)
@@ -239,13 +209,13 @@ extension Examination {
   /// name a higher position. Its first sequence number is above all that it holds, and above all of what came
   /// before it, if that was there.
   private func endsRecovered() throws(StorageError) -> Bool {
-    guard let last = log.last, !last.isCut, last.found.header.kind == .recovered, log.count > 1,
-      let footerOffset = last.found.trailer?.footerOffset,
+    guard let last = log.last, !last.isCut, last.header.kind == .recovered, log.count > 1,
+      let footerOffset = last.trailer?.footerOffset,
       witnesses.floor == LogPosition(segment: last.number, offset: footerOffset)
     else { return false }
     let before = log[log.count - 2]
     var reader = last.reader
-    return try reader.liveSet(of: last.found.header)?.set[before.number]?.salt == before.found.header.salt
+    return try reader.liveSet(of: last.header)?.set[before.number]?.salt == before.header.salt
   }
 }
 
@@ -291,27 +261,27 @@ extension Examination {
     var reader = newest.reader
     var start = Layout.firstFrameOffset
     var isProven = true
-    if let found = try reader.liveSet(of: newest.found.header) {
+    if let found = try reader.liveSet(of: newest.header) {
       live = found.set
       start = found.end
     } else {
       report.damages.append(Finding(.liveSet, segment: newest.number, offset: start))
-      let proven = substitutes(before: newest).first { newest.found.header.speaks(of: $0) }
+      let proven = substitutes(before: newest).first { newest.header.speaks(of: $0) }
       live = proven ?? inferredLiveSet(before: newest)
       isProven = proven != nil
     }
     // What the close mark says of the live set at the end, it was at the beginning: no change is to be looked
     // for.
     if let closing, newest.number == end.segment, closing.speaks(of: live) { return }
-    if newest.found.header.kind == .log {
-      var walk = newest.found.walk(from: start, to: min(framesEnd(of: newest), newest.end))
+    if newest.header.kind == .log {
+      var walk = newest.walk(from: start, to: framesEnd(of: newest))
       try walk.applyLiveChanges(to: &live)
     }
     if !isProven, newest.number != end.segment || closing?.speaks(of: live) != true {
       noteUnnamedLoss(in: newest.number)
     }
     // A finished segment that is the newest has nobody after it to list it.
-    if let entry = newest.found.entry, newest.end == newest.found.byteCount, isFinished(newest) {
+    if let entry = newest.entry, newest.end == newest.byteCount, isFinished(newest) {
       live.insert(entry)
     }
   }
@@ -325,20 +295,20 @@ extension Examination {
   }
 
   /// Whether the log's walk passed the segment's footer, or it lies below the floor with a trailer.
-  private func isFinished(_ segment: LogSegment) -> Bool {
-    segment.found.hasTrailer
+  private func isFinished(_ segment: FoundSegment) -> Bool {
+    segment.trailer != nil
       && (report.wasClosed || segment.number != end.segment || segment.number < report.floor.segment)
   }
 
   /// What the live set may have been where its frame can't be read: the header tells whether it was.
-  private func substitutes(before newest: LogSegment?) -> [LiveSet] {
+  private func substitutes(before newest: FoundSegment?) -> [LiveSet] {
     let head = checkpoint.found?.head
     let table = head?.storeID == storeID ? head?.segments.filter(\.isFinished).map(\.entry) : nil
     return (table.map { [LiveSet(ascending: $0)] } ?? []) + [inferredLiveSet(before: newest)]
   }
 
   /// The live set where nothing has it: every finished segment that no other takes the place of.
-  private func inferredLiveSet(before newest: LogSegment?) -> LiveSet {
+  private func inferredLiveSet(before newest: FoundSegment?) -> LiveSet {
     let replaced = headers.replaced
     let remaining = survey.segments.values.filter {
       $0.number != newest?.number && !gone.contains($0.number) && !replaced.contains($0.number)
@@ -375,7 +345,7 @@ extension Examination {
   /// Reports segments of the live set that are not there or are not what it says, and files that nobody
   /// claims.
   mutating func checkLiveSet() {
-    let sources = newest.map { $0.found.header.kind == .recovered ? $0.found.header.sources : [] } ?? []
+    let sources = newest.map { $0.header.kind == .recovered ? $0.header.sources : [] } ?? []
     let unfinished = Set(sources.map(\.segment))
     for source in sources {
       guard let found = survey.segments[source.segment], found.byteCount < source.keptByteCount else {

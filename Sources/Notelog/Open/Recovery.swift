@@ -21,7 +21,7 @@ struct Recovery {
   /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources
   /// are cut afterwards.
   func run(number: UInt32, salt: UInt64) throws(NotelogError) {
-    guard examination.missingHead == nil || examination.newest?.found.entry != nil else {
+    guard examination.missingHead == nil || examination.newest?.entry != nil else {
       throw NotelogError(
         .damaged, "the end of the log is missing, and the end of what is left of it; salvage what there is")
     }
@@ -147,7 +147,7 @@ struct Recovery {
     let floor = examination.report.floor
     var cuts: [Cut] = []
     for segment in examination.log + examination.cut
-    where segment.number >= floor.segment && segment.found.header.kind == .log {
+    where segment.number >= floor.segment && segment.header.kind == .log {
       let keeps = segment.number == floor.segment
       guard keeps, floor.offset > (try segment.unitsStart()) else {
         cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
@@ -155,7 +155,7 @@ struct Recovery {
       }
       let kept = Self.keptByteCount(of: segment, floor: floor)
       var buffer = Buffer()
-      let finished = try Self.footer(of: segment.found, kept: kept, into: &buffer)
+      let finished = try Self.footer(of: segment, kept: kept, into: &buffer)
       cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: kept), entry: finished))
     }
     return cuts
@@ -164,7 +164,7 @@ struct Recovery {
   /// Up to where a segment in which the floor lies is kept: to the floor, even where the file ends before it.
   /// What is missing is then seen for as long as the segment lives. A floor that no segment can have room for
   /// is not to be believed.
-  private static func keptByteCount(of segment: Examination.LogSegment, floor: LogPosition) -> Int {
+  private static func keptByteCount(of segment: FoundSegment, floor: LogPosition) -> Int {
     // A footer takes no more than the frames it lists, but for its beginning.
     let room = FormatLimits.maximumSegmentByteCount - segment.end - FooterBuilder().byteCount
     return aligned(floor.offset <= room ? floor.offset : segment.end)
@@ -260,7 +260,7 @@ extension Recovery {
   /// - Returns: Whether anything had to be done.
   static func finishSources(_ examination: Examination, in storage: any Storage) throws(NotelogError) -> Bool
   {
-    guard let newest = examination.newest?.found, newest.header.kind == .recovered else { return false }
+    guard let newest = examination.newest, newest.header.kind == .recovered else { return false }
     let isAnythingLeft = newest.header.sources.contains { examination.survey.segments[$0.segment] != nil }
     guard isAnythingLeft else { return false }
     do {
@@ -322,8 +322,8 @@ extension Examination {
   /// that; nothing where it is cut, or its frames are not those that the live set speaks of.
   func cutEnd(of entry: LiveEntry, footer: inout Buffer) throws(StorageError) -> Int? {
     guard let segment = log.first(where: { $0.number == entry.number && $0.isCut }),
-      let source = log.flatMap(\.found.header.sources).last(where: { $0.segment == entry.number }),
-      try Recovery.footer(of: segment.found, kept: source.keptByteCount, into: &footer) == entry
+      let source = log.flatMap(\.header.sources).last(where: { $0.segment == entry.number }),
+      try Recovery.footer(of: segment, kept: source.keptByteCount, into: &footer) == entry
     else { return nil }
     return source.keptByteCount
   }

@@ -16,10 +16,13 @@ struct FoundSegment {
   let trailer: Trailer?
   /// Whether its footer says that frames had been lost before it was made.
   let isIncomplete: Bool
+  /// Where a recovered segment cut it, if it was not finished there since.
+  var cutEnd: Int?
 
+  /// Where reading it ends.
+  var end: Int { cutEnd ?? byteCount }
+  var isCut: Bool { cutEnd != nil }
   var salt: SegmentSalt { SegmentSalt(header.salt) }
-  /// Whether it ends in a trailer that points where a footer can be.
-  var hasTrailer: Bool { trailer != nil }
   /// How the live set would identify it.
   var entry: LiveEntry? {
     trailer.map {
@@ -36,13 +39,27 @@ struct FoundSegment {
 
   /// Goes through its frames, up to a limit.
   func walk(from start: Int = Layout.firstFrameOffset, to limit: Int = .max) -> SegmentWalk {
-    SegmentWalk(file, salt: salt, end: min(limit, byteCount), from: start)
+    SegmentWalk(file, salt: salt, end: min(limit, end), from: start)
+  }
+
+  var reader: SegmentReader { SegmentReader(file, salt: salt, end: end) }
+
+  /// Where its first unit starts, or would.
+  func unitsStart() throws(StorageError) -> Int {
+    var reader = reader
+    return try reader.unitsStart()
+  }
+
+  /// The close mark that it ends in; nothing where it ends otherwise.
+  func closing() throws(StorageError) -> Closing? {
+    var reader = reader
+    return try reader.closing()
   }
 
   /// Whether the footer that its trailer speaks of checks.
   func hasSoundFooter() throws(StorageError) -> Bool {
     guard let trailer else { return false }
-    var reader = SegmentReader(file, salt: salt, end: byteCount)
+    var reader = reader
     return try reader.forEachFooterEntry(trailer) { _, _ in } != .unreadable
   }
 }

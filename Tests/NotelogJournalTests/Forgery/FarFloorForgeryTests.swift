@@ -70,7 +70,7 @@ import Testing
     let range = TransactionRange(
       sequence: kept.range.sequence, start: kept.range.start, markStart: kept.range.markStart,
       end: kept.range.start + FormatLimits.maximumSegmentByteCount / 2, mark: kept.range.mark)
-    examination.kept[0] = Examination.KeptTransaction(segment: kept.segment, range: range)
+    examination.kept[0] = (kept.segment, range)
     #expect(throws: NotelogError(.damaged, "")) {
       try Recovery(storage: disk, examination: examination).run(number: 3, salt: 7)
     }
