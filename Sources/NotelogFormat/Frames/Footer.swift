@@ -39,7 +39,7 @@ public struct FooterEntry: Equatable, Sendable {
   @inlinable
   public init(_ header: FrameHeader, offset: Int, payload: RawSpan) {
     self.init(header, offset: offset, envelopeByteCount: header.listedByteCount(inPayload: payload))
-    if kind.beginning == .chunkMark { chunk = ChunkMark(payload) }
+    if kind == .chunk { chunk = ChunkMark(payload) }
   }
 
   /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope
@@ -84,7 +84,7 @@ public struct FooterEntry: Equatable, Sendable {
     guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
     else { return nil }
     envelopeByteCount = byteCount
-    if kind.beginning == .chunkMark { chunk = ChunkMark(listed) }
+    if kind == .chunk { chunk = ChunkMark(listed) }
   }
 
   /// Appends the entry and the envelope it was given.
@@ -106,13 +106,13 @@ extension FrameKind {
   /// chunk its mark.
   @inlinable
   func listedByteCount(_ bytes: RawSpan) -> Int? {
-    switch beginning {
-    case .envelope:
+    switch self {
+    case .record:
       guard bytes.byteCount >= Envelope.minimumByteCount else { return nil }
       let byteCount = Int(bytes.load(UInt16.self, at: 0))
       return byteCount >= Envelope.minimumByteCount ? byteCount : nil
-    case .chunkMark: return ChunkMark.byteCount
-    case .nothing: return nil
+    case .chunk: return ChunkMark.byteCount
+    case .tombstone, .liveChange, .commit, .liveSet, .close, .footer: return nil
     }
   }
 }

@@ -126,10 +126,10 @@ extension FrameHeader {
   /// How many bytes of a payload that checks a footer keeps: of a record its envelope, of a chunk its mark.
   @inlinable
   public func listedByteCount(inPayload payload: RawSpan) -> Int {
-    switch kind.beginning {
-    case .envelope: hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
-    case .chunkMark: ChunkMark(payload) == nil ? 0 : ChunkMark.byteCount
-    case .nothing: 0
+    switch kind {
+    case .record: hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
+    case .chunk: ChunkMark(payload) == nil ? 0 : ChunkMark.byteCount
+    case .tombstone, .liveChange, .commit, .liveSet, .close, .footer: 0
     }
   }
 }

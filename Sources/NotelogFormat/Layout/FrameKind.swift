@@ -52,24 +52,6 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// What a payload of the kind begins with, and footers keep of it.
-  public enum Beginning: Sendable {
-    case nothing
-    /// An envelope, where the frame's flag says so.
-    case envelope
-    case chunkMark
-  }
-
-  /// What its payload begins with.
-  @inlinable
-  public var beginning: Beginning {
-    switch self {
-    case .record: .envelope
-    case .chunk: .chunkMark
-    case .tombstone, .liveChange, .commit, .liveSet, .close, .footer: .nothing
-    }
-  }
-
   /// The longest payload the kind may have.
   @inlinable
   public var maximumPayloadByteCount: Int {

@@ -84,7 +84,7 @@ public struct SegmentWalk: ~Copyable {
   public mutating func entry(
     of header: FrameHeader, checkingPayload: Bool = false
   ) throws(StorageError) -> (entry: FooterEntry, isWhole: Bool) {
-    guard checkingPayload || header.hasEnvelope || header.kind.beginning == .chunkMark else {
+    guard checkingPayload || header.hasEnvelope || header.kind == .chunk else {
       return (FooterEntry(header, offset: current, envelopeByteCount: 0), true)
     }
     guard try reader.isWhole(header, at: current) else {
@@ -108,7 +108,7 @@ extension FrameHeader {
   public func accepts(_ payload: RawSpan) -> Bool {
     Checksum.of(payload) == payloadChecksum
       && (!hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
-      && (kind.beginning != .chunkMark || ChunkMark(payload) != nil)
+      && (kind != .chunk || ChunkMark(payload) != nil)
   }
 }
 
