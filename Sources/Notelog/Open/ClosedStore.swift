@@ -74,7 +74,7 @@ struct ClosedStore {
   private static func live(
     _ checkpoint: CheckpointHead, _ head: FoundSegment, _ closing: Closing
   ) throws(StorageError) -> LiveSet? {
-    var live = LiveSet(ascending: checkpoint.segments.filter(\.isFinished).map(\.entry))
+    var live = LiveSet(checkpoint.segments.filter(\.isFinished).map(\.entry))
     if closing.mark.speaks(of: live) { return live }
     var reader = SegmentReader(head.file, salt: head.salt, end: closing.range.lowerBound)
     guard let beginning = try reader.liveSet(of: head.header) else { return nil }

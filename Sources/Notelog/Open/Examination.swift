@@ -233,19 +233,17 @@ extension LiveSet {
   mutating func addUnlisted(
     _ found: [(header: SegmentHeader, entry: LiveEntry?)], isMissing: (UInt32) -> Bool
   ) -> [UInt32] {
-    var changes = LiveChanges(of: self)
     var added: [UInt32] = []
     for (header, entry) in found.sorted(by: { $0.header.number < $1.header.number })
-    where header.kind == .compacted && changes[header.number] == nil {
+    where header.kind == .compacted && self[header.number] == nil {
       let sources = header.sources.map(\.segment)
-      guard let entry, sources.allSatisfy({ changes[$0] != nil }), sources.contains(where: isMissing) else {
+      guard let entry, sources.allSatisfy({ self[$0] != nil }), sources.contains(where: isMissing) else {
         continue
       }
-      for source in sources { changes.remove(source) }
-      changes.insert(entry)
+      for source in sources { remove(source) }
+      insert(entry)
       added.append(header.number)
     }
-    self = changes.result
     return added
   }
 }
@@ -304,7 +302,7 @@ extension Examination {
   private func substitutes(before newest: FoundSegment?) -> [LiveSet] {
     let head = checkpoint.found?.head
     let table = head?.storeID == storeID ? head?.segments.filter(\.isFinished).map(\.entry) : nil
-    return (table.map { [LiveSet(ascending: $0)] } ?? []) + [inferredLiveSet(before: newest)]
+    return (table.map { [LiveSet($0)] } ?? []) + [inferredLiveSet(before: newest)]
   }
 
   /// The live set where nothing has it: every finished segment that no other takes the place of.
@@ -313,7 +311,7 @@ extension Examination {
     let remaining = survey.segments.values.filter {
       $0.number != newest?.number && !gone.contains($0.number) && !replaced.contains($0.number)
     }
-    return LiveSet(ascending: remaining.compactMap(\.entry).sorted { $0.number < $1.number })
+    return LiveSet(remaining.compactMap(\.entry))
   }
 
   /// Takes in compacted segments that nothing lists: what said that they live is damaged.

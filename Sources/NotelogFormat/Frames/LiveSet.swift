@@ -41,19 +41,25 @@ package struct LiveEntry: Equatable, Sendable {
 
 /// The finished segments that are live.
 package struct LiveSet: Equatable, Sendable {
+  private var segments: [UInt32: LiveEntry] = [:]
+
+  package var count: Int { segments.count }
+
   /// The segments in ascending order of number.
-  package private(set) var entries: [LiveEntry]
+  ///
+  /// - Complexity: O(*n* log *n*)
+  package var entries: [LiveEntry] { segments.values.sorted { $0.number < $1.number } }
 
-  package var count: Int { entries.count }
-
-  /// A set of segments in ascending order of number, no two of which have the same.
-  package init(ascending entries: [LiveEntry] = []) { self.entries = entries }
+  /// A set of segments; of two with the same number, the later one.
+  package init(_ entries: [LiveEntry] = []) {
+    segments.reserveCapacity(entries.count)
+    for entry in entries { insert(entry) }
+  }
 
   /// Reads a live set's payload; nothing where it is not one.
   package init?(payload bytes: RawSpan) {
     guard bytes.byteCount % Layout.liveEntryByteCount == 0 else { return nil }
-    entries = []
-    entries.reserveCapacity(bytes.byteCount / Layout.liveEntryByteCount)
+    segments.reserveCapacity(bytes.byteCount / Layout.liveEntryByteCount)
     var last: UInt32 = 0
     for offset in stride(from: 0, to: bytes.byteCount, by: Layout.liveEntryByteCount) {
       let entry = LiveEntry(bytes, at: offset)
@@ -61,33 +67,20 @@ package struct LiveSet: Equatable, Sendable {
         entry.number > last
       else { return nil }
       last = entry.number
-      entries.append(entry)
+      insert(entry)
     }
   }
 
-  package subscript(number: UInt32) -> LiveEntry? { entries.find(number) { $0.number } }
+  package subscript(number: UInt32) -> LiveEntry? { segments[number] }
 
-  /// - Complexity: O(*n*), but for a number that is higher than all others.
-  package mutating func insert(_ entry: LiveEntry) {
-    let place = entries.firstPlace(notBelow: entry.number) { $0.number }
-    if place < entries.count, entries[place].number == entry.number {
-      entries[place] = entry
-    } else {
-      entries.insert(entry, at: place)
-    }
-  }
+  package mutating func insert(_ entry: LiveEntry) { segments[entry.number] = entry }
 
-  /// - Complexity: O(*n*).
-  package mutating func remove(_ number: UInt32) {
-    let place = entries.firstPlace(notBelow: number) { $0.number }
-    if place < entries.count, entries[place].number == number { entries.remove(at: place) }
-  }
+  package mutating func remove(_ number: UInt32) { segments[number] = nil }
 
-  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the change.
+  /// - Complexity: O(*n*), *n* being the segments of the change.
   package mutating func apply(_ change: LiveChange) {
-    var changes = LiveChanges(of: self)
-    changes.add(change)
-    self = changes.result
+    for entry in change.added { insert(entry) }
+    for number in change.removed { remove(number) }
   }
 
   /// The payload of a live set frame.
@@ -150,39 +143,5 @@ package struct LiveChange: Equatable, Sendable {
     bytes.store(UInt32(added.count), at: start)
     bytes.store(UInt32(removed.count), at: start + 4)
     for (index, number) in removed.enumerated() { bytes.store(number, at: removedStart + 4 * index) }
-  }
-}
-
-/// A live set and the changes that are made to it, one after the other: a file may hold as many changes, of
-/// as many segments, as fit into it, and they must not each go through the whole set.
-package struct LiveChanges {
-  private let live: LiveSet
-  /// What became of each segment that a change was about: it is live so, or no longer.
-  private var outcomes: [UInt32: LiveEntry?] = [:]
-
-  package init(of live: LiveSet) { self.live = live }
-
-  /// A segment as it is live by now.
-  package subscript(number: UInt32) -> LiveEntry? { outcomes[number] ?? live[number] }
-
-  package mutating func insert(_ entry: LiveEntry) { outcomes[entry.number] = .some(entry) }
-
-  package mutating func remove(_ number: UInt32) {
-    // One that isn't live takes four bytes to name, and is not to take the memory of an entry.
-    if self[number] != nil { outcomes[number] = .some(nil) }
-  }
-
-  package mutating func add(_ change: LiveChange) {
-    for entry in change.added { insert(entry) }
-    for number in change.removed { remove(number) }
-  }
-
-  /// What has become of the live set.
-  ///
-  /// - Complexity: O(*n* log *n*), *n* being the segments of the set and of the changes.
-  package var result: LiveSet {
-    if outcomes.isEmpty { return live }
-    let entries = live.entries.filter { outcomes[$0.number] == nil } + outcomes.values.compactMap(\.self)
-    return LiveSet(ascending: entries.sorted { $0.number < $1.number })
   }
 }

@@ -167,15 +167,13 @@ extension SegmentWalk {
 
   /// Applies the live changes that are still to come.
   package mutating func applyLiveChanges(to live: inout LiveSet) throws(StorageError) {
-    var changes = LiveChanges(of: live)
     while let header = try advance() {
       if header.kind == .liveChange, try reader.isWhole(header, at: place),
         let change = LiveChange(payload: try reader.payload(of: header, at: place))
       {
-        changes.add(change)
+        live.apply(change)
       }
     }
-    live = changes.result
   }
 }
 
