@@ -22,7 +22,7 @@ import Testing
     #expect(Set(whole.findings.map(\.segment)) == [2, 4])
     #expect(whole.next == nil)
     var damages: [Finding] = []
-    var position: ScrubPosition?
+    var position: Int?
     var steps = 0
     repeat {
       let part = try journal.scrub(from: position, WorkBudget(byteCount: 1))

@@ -260,9 +260,7 @@ struct Backup {
     var part = wanted
     let damages = try wanted.damages(in: copy)
     if !damages.isEmpty {
-      for damage in damages where !report.damages.contains(where: { $0.covers(damage) }) {
-        report.damages.append(damage)
-      }
+      report.damages.add(damages)
       try mend(copy, damages, of: wanted)
       part = try wanted.asFound(in: copy)
     }

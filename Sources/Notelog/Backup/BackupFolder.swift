@@ -70,10 +70,7 @@ struct BackupFolder {
     var damages: [Finding] = []
     for part in parts {
       let found = try? part.damages(in: storage)
-      for damage in found ?? [Finding(.backupFile, segment: part.entry.number)]
-      where !damages.contains(where: { $0.covers(damage) }) {
-        damages.append(damage)
-      }
+      damages.add(found ?? [Finding(.backupFile, segment: part.entry.number)])
       try progress.advance(by: part.entry.byteCount)
     }
     return damages

@@ -218,7 +218,7 @@ extension BackupManifest.Part {
     guard let found = try readHeader(file) else {
       return [Finding(.unreadableSegment, segment: entry.number)]
     }
-    var damages = try found.damages(as: kind == .segment ? entry : nil).damages
+    var damages = try found.verified(as: kind == .segment ? entry : nil).report.damages
     damages = found.unreadableDamages + damages
     return try hasItsBytes(file) || kind == .segment
       ? damages : damages + [Finding(.backupFile, segment: entry.number)]

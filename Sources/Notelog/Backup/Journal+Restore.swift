@@ -44,8 +44,7 @@ extension Journal {
     }
     try fromStorage(target.makeNamesDurable())
     do {
-      let found = try verify(target, storeID: manifest.storeID).report.damages
-      damages += found.filter { damage in !damages.contains { $0.covers(damage) } }
+      damages.add(try verify(target, storeID: manifest.storeID).report.damages)
     } catch {
       // What can't be opened can still be salvaged.
       guard error.code == .damaged, !damages.isEmpty else { throw error }

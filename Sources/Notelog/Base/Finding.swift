@@ -230,6 +230,7 @@ struct RecoveryReport: Equatable, Sendable {
     return damages.isEmpty ? (torn.isEmpty ? .sound : .torn) : .contained
   }
   var isDamaged: Bool { verdict.isDamaged }
+  var tornByteCount: Int { torn.reduce(0) { $0 + $1.byteCount } }
 }
 
 extension RecoveryReport {

@@ -166,7 +166,7 @@ extension Journal {
   func noteRecovery(_ report: RecoveryReport) {
     guard report.wasRecovered else { return }
     log.counters.withLock { $0.recoveries += 1 }
-    options.tell?(.recovered(tornByteCount: report.torn.reduce(0) { $0 + $1.byteCount }))
+    options.tell?(.recovered(tornByteCount: report.tornByteCount))
   }
 
   /// Makes room for a recovery on a full disk.

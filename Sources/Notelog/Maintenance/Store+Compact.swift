@@ -80,13 +80,14 @@ extension Store {
   /// `verify(at:unlocking:threadCount:progress:)` reads that too, and sealed values.
   ///
   /// - Parameters:
-  ///   - position: What the call before returned as `next`; nil begins a new round.
+  ///   - segment: What the call before returned as `next`, also in another opening of the store; nil begins a
+  ///     new round.
   ///   - budget: What it may spend.
   /// - Returns: What was found, and where to go on. Damage is a finding, not an error.
   /// - Throws: `inputOutput`, `closed`.
   public func scrub(
-    from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
-  ) throws -> ScrubSummary {
-    try journal.scrub(from: position, budget)
+    from segment: Int? = nil, _ budget: WorkBudget = .unlimited
+  ) throws -> Verification {
+    try journal.scrub(from: segment, budget)
   }
 }

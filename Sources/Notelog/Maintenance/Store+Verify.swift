@@ -60,7 +60,7 @@ extension Store {
       try verification.check(storage, nil, threadCount, progress)
       if error.code != .damaged && error.code != .tampered { throw error }
       verification.wasUnlocked = credential != nil
-      verification.add(error, verification.report.isDamaged ? .structure : .keyring)
+      verification.add(Finding(error, verification.report.isDamaged ? .structure : .keyring))
       verification.nextSequence = nil
       return verification
     }
@@ -72,7 +72,7 @@ extension Store {
       throw error
     }
     store.noteBesideLog { verification.add($0, $1, isDamage: $2) }
-    if let refusal, store.hasKeyring { verification.add(refusal, .keyring) }
+    if let refusal, store.hasKeyring { verification.add(Finding(refusal, .keyring)) }
     verification.nextSequence = store.journal.log.state.withLock { $0.nextSequence }
     try store.finish()
     return verification
@@ -139,13 +139,8 @@ extension Verification {
     for (collection, count) in withoutSchema.sorted(by: { $0.key < $1.key }) {
       add("\(count) records of collection \(collection) have no schema", .records, isDamage: true)
     }
-    for part in found {
-      recordCount += part.recordCount
-      openedCount += part.openedCount
-      lockedCount += part.lockedCount
-      shreddedCount += part.shreddedCount
-    }
-    findings += found.flatMap(\.errors).sorted { $0.revision < $1.revision }.map { $0.finding }
+    for part in found { add(part.counts) }
+    for error in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
   }
 }
 
@@ -181,19 +176,18 @@ extension Store {
           in: view, unlocking: credential, threadCount: threadCount, progress: progress)
         for one in found where !KeyringFiles.isOwn(one.name) && one.name != chosen?.name {
           let isNewer = opened.map { one.keyring.generation > $0.keyring.generation } ?? false
-          verification.findings.append(.init(further: one.name, isDamage: isNewer))
+          verification.add(Finding(further: one.name, isDamage: isNewer))
         }
       } catch {
         // A backup of which too little is left to be a store is a finding too.
         guard [.damaged, .notFound].contains(error.code) else { throw error }
-        verification.add(error, .structure)
+        verification.add(Finding(error, .structure))
       }
     }
     verification.backup = Verification.Backup(
       storeID: backup.storeID.map { RecordID($0) }, partCount: backup.partCount)
-    for finding in damages where !verification.findings.contains(finding) {
-      verification.findings.append(finding)
-    }
+    let found = verification.findings
+    for finding in damages where !found.contains(finding) { verification.add(finding) }
     switch backup.finding {
     case .bothSound: break
     case .older(let name):
@@ -217,10 +211,7 @@ struct RecordVerifier: ~Copyable {
     /// What is wrong with records, by the versions of them: what threads found is told in the order in which
     /// it was written.
     var errors: [(revision: UInt64, finding: Finding)] = []
-    var recordCount = 0
-    var openedCount = 0
-    var lockedCount = 0
-    var shreddedCount = 0
+    var counts = Verification()
     /// How many records are in collections whose schema is not there, by the collections' numbers.
     var withoutSchema: [UInt16: Int] = [:]
   }
@@ -264,7 +255,7 @@ struct RecordVerifier: ~Copyable {
     let id = RecordID(record.id)
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)
-      found.recordCount += 1
+      found.counts.recordCount += 1
       do throws(NotelogError) { try EnvelopeCheck.run(envelope, body) } catch {
         note(error, .records, record)
       }
@@ -288,7 +279,7 @@ struct RecordVerifier: ~Copyable {
       if entry.flags.contains(.chunked), ValueReference(bytes.extracting(entry.range)) == nil {
         throw NotelogError(.tampered, "\(plan.place(index, id)): no large value has such a reference")
       }
-      if state == .shredded { found.shreddedCount += 1 } else { found.lockedCount += 1 }
+      if state == .shredded { found.counts.shreddedCount += 1 } else { found.counts.lockedCount += 1 }
       return
     }
     let isPlain = !isSealed && plan.fields[index].isOptional == entry.flags.contains(.optional)
@@ -308,7 +299,7 @@ struct RecordVerifier: ~Copyable {
       let chunks = try ChunkOpener(opener, entry, in: bytes, of: id, index, plan)
       try chunks.open(0..<chunks.reference.byteCount) { (_, _) throws(NotelogError) in }
     }
-    if isSealed { found.openedCount += 1 }
+    if isSealed { found.counts.openedCount += 1 }
   }
 
   private func check(

@@ -62,8 +62,8 @@ extension Journal {
       OrderComparison(
         of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
     let tasks = SegmentTask.all(of: catalog, examination)
-    for outcome in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
-      try verification.add(outcome)
+    for part in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
+      verification.add(part)
     }
     verification.noteUnreadable(examination.survey)
     verification.verifyChunks(chunks)
@@ -112,31 +112,10 @@ extension Verification {
     let unreadable = numbers.flatMap { survey.segments[$0]?.unreadableDamages ?? [] }
     report.damages = unreadable + report.damages.filter { $0.kind != .unreadableBytes }
   }
-
-  /// Adds what verifying a segment found.
-  fileprivate mutating func add(_ outcome: SegmentTask.Outcome) throws(NotelogError) {
-    if let failure = outcome.failure { throw NotelogError(failure) }
-    segmentCount += 1
-    frameCount += outcome.frameCount
-    byteCount += outcome.byteCount
-    lost += outcome.lost
-    for damage in outcome.damages where !report.damages.contains(where: { $0.covers(damage) }) {
-      report.damages.append(damage)
-    }
-  }
 }
 
 /// A segment to be verified.
 private struct SegmentTask: Sendable {
-  /// What verifying it gave.
-  struct Outcome: Sendable {
-    var failure: StorageError?
-    var damages: [Finding] = []
-    var lost: [FooterEntry] = []
-    var frameCount = 0
-    let byteCount: Int
-  }
-
   let found: FoundSegment
   let segment: Segment
   let entry: LiveEntry?
@@ -157,11 +136,11 @@ private struct SegmentTask: Sendable {
 
   /// Verifies segments on several threads, a few at a time: in between it tells how far it has come.
   ///
-  /// - Returns: What each gave, in their order; where one failed, some of the others are missing.
+  /// - Returns: What each gave, in their order.
   static func run(
     _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
     _ report: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
-  ) throws(NotelogError) -> [Outcome] {
+  ) throws(NotelogError) -> [Verification] {
     var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, report)
     // Those of one length together, so that no thread waits long for the others.
     let order =
@@ -169,7 +148,8 @@ private struct SegmentTask: Sendable {
       ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
     let empty = orders
     let found = Lock(orders)
-    let outcomes = Lock([Outcome?](repeating: nil, count: tasks.count))
+    let outcomes = Lock([Verification?](repeating: nil, count: tasks.count))
+    let failure = Lock<StorageError?>(nil)
     for start in stride(from: 0, to: tasks.count, by: 2 * threadCount) {
       let part = order[start..<min(start + 2 * threadCount, tasks.count)]
       let queue = WorkQueue(count: part.count)
@@ -180,61 +160,56 @@ private struct SegmentTask: Sendable {
           defer { found.withLock { [orders] in $0.merge(orders) } }
           while let next = queue.next() {
             let number = part[start + next]
-            let outcome = tasks[number].run(catalog, through: &window) { record, envelope, body in
-              orders.add(record, envelope)
-              inspect(record, envelope, body)
+            do throws(StorageError) {
+              let outcome = try tasks[number].run(catalog, through: &window) { record, envelope, body in
+                orders.add(record, envelope)
+                inspect(record, envelope, body)
+              }
+              outcomes.withLock { $0[number] = outcome }
+            } catch {
+              failure.withLock { $0 = $0 ?? error }
+              queue.stop()
             }
-            outcomes.withLock { $0[number] = outcome }
-            if outcome.failure != nil { queue.stop() }
           }
         }
       }
-      if outcomes.withLock({ $0.contains { $0?.failure != nil } }) { break }
+      if let failure = failure.withLock({ $0 }) { throw NotelogError(failure) }
       try progress.advance(by: part.reduce(0) { $0 + tasks[$1].found.byteCount })
     }
     orders = found.withLock { $0 }
     return outcomes.withLock { $0 }.compactMap { $0 }
   }
 
-  private func run(_ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector) -> Outcome
-  {
-    var outcome = Outcome(byteCount: found.byteCount)
+  private func run(
+    _ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector
+  ) throws(StorageError) -> Verification {
     var verifier = SegmentVerifier(found, entry: entry, end: end)
     // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
     let hasDead = segment.deathCount > 0
     let number = found.number
     let index = catalog.index
-    do throws(StorageError) {
-      try verifier.run(through: &window) { header, place, payload, next throws(StorageError) in
-        // The next record's place in the index comes from memory while this one is seen to.
-        if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
-        guard header.kind == .record else { return }
-        if hasDead {
-          let place = FrameAddress(segment: number, offset: place)
-          guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
-        }
-        let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
-        inspect(
-          StoredRecord(
-            id: header.id, collection: header.collection, revision: header.sequence,
-            isPossiblyStale: header.sequence < possiblyStaleBelow),
-          payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
+    try verifier.run(through: &window) { header, place, payload, next throws(StorageError) in
+      // The next record's place in the index comes from memory while this one is seen to.
+      if hasDead, let next { index.prefetch(index.fingerprint(of: next)) }
+      guard header.kind == .record else { return }
+      if hasDead {
+        let place = FrameAddress(segment: number, offset: place)
+        guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
       }
-      for entry in verifier.lost where entry.kind == .record {
-        let place = FrameAddress(segment: number, offset: entry.offset)
-        if try index.contains(index.fingerprint(of: entry.id), at: place) { outcome.lost.append(entry) }
-      }
-    } catch { outcome.failure = error }
-    outcome.damages = verifier.damages
-    outcome.frameCount = verifier.frameCount
+      let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
+      inspect(
+        StoredRecord(
+          id: header.id, collection: header.collection, revision: header.sequence,
+          isPossiblyStale: header.sequence < possiblyStaleBelow),
+        payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
+    }
+    var outcome = verifier.outcome
+    outcome.lost = []
+    for entry in verifier.outcome.lost where entry.kind == .record {
+      let place = FrameAddress(segment: number, offset: entry.offset)
+      if try index.contains(index.fingerprint(of: entry.id), at: place) { outcome.lost.append(entry) }
+    }
     return outcome
-  }
-}
-
-extension Finding {
-  /// Whether another finding speaks of the same bytes.
-  func covers(_ other: Finding) -> Bool {
-    segment == other.segment && kind == other.kind && offset == other.offset
   }
 }
 
@@ -292,10 +267,9 @@ struct SegmentVerifier: ~Copyable {
   private let entry: LiveEntry?
   /// Where frames end in a segment that is not finished.
   private let end: Int
-  private(set) var damages: [Finding] = []
-  private(set) var frameCount = 0
-  /// Content frames that do not check, as their headers or the footer say what they were.
-  private(set) var lost: [FooterEntry] = []
+  /// What was found; as lost, all content frames that do not check, as their headers or the footer say what
+  /// they were.
+  private(set) var outcome = Verification()
   /// The footer as the frames say it must be.
   private var expected = FooterBuilder()
 
@@ -303,6 +277,7 @@ struct SegmentVerifier: ~Copyable {
     self.found = found
     self.entry = entry
     self.end = end
+    (outcome.segmentCount, outcome.byteCount) = (1, found.byteCount)
   }
 
   private var isFinished: Bool { entry != nil && found.trailer != nil }
@@ -325,7 +300,8 @@ struct SegmentVerifier: ~Copyable {
   }
 
   private mutating func add(_ kind: Finding.Kind, _ offset: Int, _ byteCount: Int, record: ID16? = nil) {
-    damages.append(Finding(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
+    outcome.report.damages.append(
+      Finding(kind, segment: found.number, offset: offset, byteCount: byteCount, record: record))
   }
 
   private mutating func checkFrames(
@@ -342,12 +318,14 @@ struct SegmentVerifier: ~Copyable {
         transaction = (place, 0)
       }
       guard let header = next else { return }
-      frameCount += 1
+      outcome.frameCount += 1
       let isWhole = try walk.reader.isWhole(header, at: place)
       let record = header.kind.isContent ? header.id : nil
       if !isWhole {
         add(.payload, place, header.frameByteCount, record: record)
-        if header.kind.isContent { lost.append(FooterEntry(header, offset: place, envelopeByteCount: 0)) }
+        if header.kind.isContent {
+          outcome.lost.append(FooterEntry(header, offset: place, envelopeByteCount: 0))
+        }
       } else if let padding = try walk.reader.brokenPadding(header, at: place) {
         add(.notZero, padding.lowerBound, padding.count, record: record)
       }
@@ -364,7 +342,7 @@ struct SegmentVerifier: ~Copyable {
         if isWhole {
           let mark = CommitMark(payload: try walk.reader.payload(of: header, at: place))
           if mark?.firstOffset != transaction.start || mark?.frameCount != transaction.frameCount,
-            !damages.contains(where: { $0.kind == .lostFrames })
+            !outcome.report.damages.contains(where: { $0.kind == .lostFrames })
           {
             add(.commitMark, place, header.frameByteCount)
           }
@@ -389,7 +367,7 @@ struct SegmentVerifier: ~Copyable {
     let isEqual = try buffer.count == range.count ? reader.bytes(range).elementsEqual(buffer.bytes) : false
     if isEqual { return }
     // Where frames are damaged, the footer is the better witness of those; it has its own checksum.
-    if damages.isEmpty { return add(.footer, trailer.footerOffset, range.count) }
+    if !outcome.report.isDamaged { return add(.footer, trailer.footerOffset, range.count) }
     if try !isFooterOfFrames(trailer, &reader) { add(.footer, trailer.footerOffset, range.count) }
   }
 
@@ -410,9 +388,9 @@ struct SegmentVerifier: ~Copyable {
       let (entry, isWhole) = try walk.entry(of: header, checkingPayload: true)
       if isWhole, listed.removeValue(forKey: entry.offset) != entry { isSame = false }
     }
-    let damaged = damages.filter { $0.kind == .lostFrames || $0.kind == .payload }
-    let known = Set(lost.map(\.offset))
-    lost += listed.values.filter { !known.contains($0.offset) }.sorted { $0.offset < $1.offset }
+    let damaged = outcome.report.damages.filter { $0.kind == .lostFrames || $0.kind == .payload }
+    let known = Set(outcome.lost.map(\.offset))
+    outcome.lost += listed.values.filter { !known.contains($0.offset) }.sorted { $0.offset < $1.offset }
     return isSame
       && listed.values.allSatisfy { entry in
         damaged.contains { $0.range.contains(entry.offset) }

@@ -15,24 +15,10 @@ struct ReadingAttempts: ~Copyable {
 
   private let storage: any Storage
   private var count = 0
-  private var moment: Moment?
+  /// Which segments there were, and how long, when the attempt began.
+  private var segments: [UInt32: Int?] = [:]
   private var lastFinding = ""
   private var pin: Pin?
-
-  /// Which segments there are, and how long they are: a head gets shorter when it is finished or closed.
-  private struct Moment: Equatable {
-    let numbers: [UInt32]
-    let byteCounts: [Int?]
-
-    init(_ storage: any Storage) {
-      numbers = ((try? storage.names(in: "")) ?? []).compactMap(FileName.segmentNumber).sorted()
-      byteCounts = numbers.map { number in
-        guard let file = try? storage.openFile(FileName.segment(number), .read) else { return nil }
-        defer { file.close() }
-        return try? file.byteCount()
-      }
-    }
-  }
 
   /// Verifies a store, if need be more than once.
   ///
@@ -51,10 +37,7 @@ struct ReadingAttempts: ~Copyable {
         var verification = try once()
         let finding = verification.findings.filter(\.isDamage).map { "\($0)" }.sorted().joined()
         guard attempts.accept(finding, since: verification.nextSequence) else { continue }
-        if !attempts.isTorn(verification.tornByteCount) {
-          verification.tornByteCount = 0
-          verification.report.torn = []
-        }
+        if !attempts.isTorn(verification.tornByteCount) { verification.report.torn = [] }
         return verification
       } catch {
         guard error.code == .damaged || error.code == .inputOutput,
@@ -74,7 +57,19 @@ struct ReadingAttempts: ~Copyable {
       throw NotelogError(.busy, "the store is changed faster than it can be read; try again later")
     }
     count += 1
-    moment = Moment(storage)
+    segments = segmentsNow()
+  }
+
+  /// Which segments there are, and how long they are: a head gets shorter when it is finished or closed.
+  private func segmentsNow() -> [UInt32: Int?] {
+    var found: [UInt32: Int?] = [:]
+    for name in (try? storage.names(in: "")) ?? [] {
+      guard let number = FileName.segmentNumber(name) else { continue }
+      let file = try? storage.openFile(name, .read)
+      defer { file?.close() }
+      found[number] = .some(try? file?.byteCount())
+    }
+    return found
   }
 
   /// Whether what an attempt found is true of one moment.
@@ -102,13 +97,13 @@ struct ReadingAttempts: ~Copyable {
   /// is under way, or was until now: who begins to write cuts the tail first.
   func isTorn(_ byteCount: Int) -> Bool {
     guard byteCount > 0, storage.lockHolder(of: FileName.lock) == nil else { return false }
-    let torn = (try? Examination.stable(storage))?.report.torn ?? []
-    return torn.reduce(0) { $0 + $1.byteCount } >= byteCount
+    let torn = (try? Examination.stable(storage))?.report.tornByteCount ?? 0
+    return torn >= byteCount
   }
 
   /// Whether somebody wrote since the attempt began.
   private func isDisturbed(since nextSequence: UInt64?) -> Bool {
-    if Moment(storage) != moment { return true }
+    if segmentsNow() != segments { return true }
     guard let nextSequence else { return false }
     return (try? Examination.stable(storage))?.nextSequence != nextSequence
   }

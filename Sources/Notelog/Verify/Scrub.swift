@@ -5,26 +5,6 @@ import NotelogFormat
 import NotelogStorage
 import NotelogBase
 
-/// Where a scrub goes on. It may be kept, and taken up in another opening of the store.
-public struct ScrubPosition: Sendable, Hashable, Codable {
-  /// Segments with lower numbers have been verified in this round.
-  let segment: UInt32
-}
-
-/// What a call of a scrub found.
-public struct ScrubSummary: Sendable {
-  /// What is damaged, in the order in which it was found.
-  public internal(set) var findings: [Finding] = []
-  /// How many segments were read.
-  public internal(set) var segmentCount = 0
-  /// How many frames were checked.
-  public internal(set) var frameCount = 0
-  /// How many bytes were read.
-  public internal(set) var byteCount = 0
-  /// Where to go on; nil where this round has come to its end.
-  public internal(set) var next: ScrubPosition?
-}
-
 extension Journal {
   /// Verifies finished segments, every byte of them, in order of their numbers, while the store is in use.
   ///
@@ -32,51 +12,49 @@ extension Journal {
   /// an end.
   ///
   /// - Parameters:
-  ///   - position: What the call before returned; a new round where nothing is given.
+  ///   - first: The segment that the call before returned; a new round where nothing is given.
   ///   - budget: The bytes to read, about, or the time.
   /// - Returns: What was found, and where to go on.
   /// - Throws: `inputOutput` where a file can't be read; `closed`.
   func scrub(
-    from position: ScrubPosition? = nil, _ budget: WorkBudget = .unlimited
-  ) throws(NotelogError) -> ScrubSummary {
+    from first: Int? = nil, _ budget: WorkBudget = .unlimited
+  ) throws(NotelogError) -> Verification {
     try checkOpen()
     let budget = budget.untilCancelled
-    var result = ScrubSummary()
+    var result = Verification()
     for segment in catalog.segments.all {
-      guard segment.number >= position?.segment ?? 0, let entry = segment.entry else { continue }
+      guard segment.number >= first ?? 0, let entry = segment.entry else { continue }
       if result.segmentCount > 0, result.byteCount >= budget.byteCount || budget.isOver() {
-        result.next = ScrubPosition(segment: segment.number)
+        result.next = Int(segment.number)
         return result
       }
       // What compaction has taken away meanwhile, nobody reads any more.
       guard catalog.segments[segment.number] != nil else { continue }
       try checkOpen()
       let found = try Survey.read(segment.file, segment.number)
-      let finding = try fromStorage(found?.damages(as: entry))
+      let outcome = try fromStorage(found?.verified(as: entry))
       // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
       try checkOpen()
-      result.segmentCount += 1
-      guard let found, let finding else {
-        result.findings.append(Finding(.unreadableSegment, segment: segment.number))
+      guard let outcome else {
+        result.segmentCount += 1
+        result.report.damages.append(Finding(.unreadableSegment, segment: segment.number))
         continue
       }
-      for damage in finding.damages { damageLog.note(damage) }
-      result.findings += finding.damages
-      result.frameCount += finding.frameCount
-      result.byteCount += found.byteCount
+      for damage in outcome.report.damages { damageLog.note(damage) }
+      result.add(outcome)
     }
     return result
   }
 }
 
 extension FoundSegment {
-  /// What does not check in a file.
+  /// Verifies a file by itself, as a backup's.
   ///
   /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is
   ///   not finished.
-  /// - Returns: The damages, and how many frames there are.
+  /// - Returns: What was found.
   /// - Throws: What stands in the way of reading.
-  func damages(as entry: LiveEntry?) throws(StorageError) -> (damages: [Finding], frameCount: Int) {
+  func verified(as entry: LiveEntry?) throws(StorageError) -> Verification {
     var damages = badCopies.map {
       Finding(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
     }
@@ -84,6 +62,8 @@ extension FoundSegment {
     var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
     var window = Buffer()
     try verifier.run(through: &window)
-    return (damages + verifier.damages, verifier.frameCount)
+    var outcome = verifier.outcome
+    outcome.report.damages = damages + outcome.report.damages
+    return outcome
   }
 }

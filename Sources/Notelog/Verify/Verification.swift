@@ -16,7 +16,7 @@ public struct Verification: Sendable {
   }
 
   /// What is wrong, or should be known, in the order in which it was found.
-  public internal(set) var findings: [Finding] = []
+  public var findings: [Finding] { report.damages + others }
   /// The records that are lost, where a frame's header or a footer says which they are.
   public internal(set) var lostRecords: [LostRecord] = []
   /// How many records are known to be lost. Those that are not among `lostRecords` only the index knows,
@@ -24,7 +24,7 @@ public struct Verification: Sendable {
   public internal(set) var lostRecordCount = 0
   /// How many bytes were cut, or would be when the store is opened: what a crash leaves. Nothing in the store
   /// says that they were durable; the last of them may have been.
-  public internal(set) var tornByteCount = 0
+  public var tornByteCount: Int { report.tornByteCount }
   /// How many segments were read.
   public internal(set) var segmentCount = 0
   /// How many frames were checked.
@@ -42,6 +42,8 @@ public struct Verification: Sendable {
   /// How many sealed values nothing opens any more, as their key was shredded or its effaceable file is not
   /// here. That is no damage.
   public internal(set) var shreddedCount = 0
+  /// The segment that a scrub goes on with; nil where its round has come to its end.
+  public internal(set) var next: Int?
   /// What the backup is, where it is one that was verified; nil for a store.
   public internal(set) var backup: Backup?
 
@@ -55,6 +57,8 @@ public struct Verification: Sendable {
 
   /// What opening the store found, and what reading every byte found besides.
   var report = RecoveryReport()
+  /// What was found beside the log, or is no damage to it.
+  private var others: [Finding] = []
   /// Current records whose frames do not check, where a frame's header or a footer says which they are.
   var lost: [FooterEntry] = []
   /// How the index that an opening would take differs from what the segments say.
@@ -74,18 +78,43 @@ public struct Verification: Sendable {
   /// Whether nothing in a part is damaged.
   public func isSound(_ part: Finding.Part) -> Bool { !findings.contains { $0.part == part && $0.isDamage } }
 
-  mutating func add(_ error: NotelogError, _ part: Finding.Part) { findings.append(Finding(error, part)) }
+  mutating func add(_ finding: Finding) { others.append(finding) }
 
   mutating func add(_ message: String, _ part: Finding.Part, isDamage: Bool) {
-    findings.append(Finding(message, part, isDamage: isDamage))
+    add(Finding(message, part, isDamage: isDamage))
+  }
+
+  /// Adds what verifying a part of the log, or some of the records, found.
+  mutating func add(_ part: Verification) {
+    report.damages.add(part.report.damages)
+    lost += part.lost
+    segmentCount += part.segmentCount
+    frameCount += part.frameCount
+    byteCount += part.byteCount
+    recordCount += part.recordCount
+    openedCount += part.openedCount
+    lockedCount += part.lockedCount
+    shreddedCount += part.shreddedCount
+  }
+}
+
+extension [Finding] {
+  /// Adds findings, but for those that speak of the same bytes as one that is there.
+  mutating func add(_ others: [Finding]) {
+    for other in others where !contains(where: { $0.covers(other) }) { append(other) }
+  }
+}
+
+extension Finding {
+  /// Whether another finding speaks of the same bytes.
+  func covers(_ other: Finding) -> Bool {
+    segment == other.segment && kind == other.kind && offset == other.offset
   }
 }
 
 extension Verification {
   /// Says what was found in the log and in the index.
   mutating func noteStructure() {
-    findings = report.damages
-    tornByteCount = report.torn.reduce(0) { $0 + $1.byteCount }
     note(report.checkpoint)
     note(index)
   }

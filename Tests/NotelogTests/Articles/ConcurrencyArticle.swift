@@ -109,7 +109,7 @@ private struct Picture: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     try store.putAll((0..<10).map { Measurement(reading: Double($0)) }, .flushed)
-    var position: ScrubPosition?
+    var position: Int?
     let step = try store.scrub(from: position, .bytes(64 << 20))
     position = step.next
     #expect(position == nil && step.findings.isEmpty)
