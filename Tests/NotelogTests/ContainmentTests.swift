@@ -75,7 +75,7 @@ import Testing
         frames.append((id, FileName.segment(place.segment), start..<start + place.frameByteCount))
       }
       try store.close()
-      try FrameListing.run(disk) { piece in
+      try Store.forEachPiece(in: disk) { piece in
         guard piece.kind == .chunk else { return }
         frames.append((letter.id, piece.file, piece.offset..<piece.offset + piece.byteCount))
       }

@@ -19,8 +19,9 @@ public struct Finding: Sendable, Hashable {
     case tags
   }
 
-  enum Kind: String, Sendable {
-    /// A segment that a live set names is not there.
+  /// What kind of finding it is.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// A segment that the store counts as its own is not there.
     case missingSegment
     /// No copy of the segment's header checks.
     case unreadableSegment
@@ -54,27 +55,41 @@ public struct Finding: Sendable, Hashable {
     case backupFile
     /// The log ends before its backup does.
     case endsBeforeBackup
+    /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others only.
+    case unreadableFile
+    /// The newest version of a record.
+    case record
+    /// A transaction that is not whole, and that nothing says was durable.
+    case uncommitted
+    /// A part of a large value that a record which was salvaged refers to.
+    case largeValue
     /// Something else, which words of its own describe.
     case other
   }
 
+  /// What kind of finding it is.
+  public let kind: Kind
   /// The part that it is found in.
   public let part: Part
   /// Whether it is damage, and not merely something to know.
   public let isDamage: Bool
+  /// The file, where it is about one that is to be salvaged.
+  public let file: String?
   /// The segment, where it is about one.
   public let segment: Int?
   /// The offset in the segment.
   public let offset: Int?
+  /// How many bytes it is about; 0 where that is not known.
+  public let byteCount: Int
   /// The record, where it is about one.
   public internal(set) var record: RecordID?
-  let kind: Kind
-  let byteCount: Int
-  /// What is said where the kind says nothing.
-  private var words = ""
+  /// What is said in the place of what the kind says.
+  var words: String?
 
   /// What it is, in words.
-  public var message: String {
+  public var message: String { words ?? kindInWords }
+
+  private var kindInWords: String {
     switch kind {
     case .missingSegment: "the segment is missing"
     case .unreadableSegment: "no copy of the segment's header checks"
@@ -94,14 +109,23 @@ public struct Finding: Sendable, Hashable {
     case .backupFile: "the backup's file of the segment is not as it was written"
     case .endsBeforeBackup:
       "the store's log ends before its backup does, which stays as it is; a store that was restored or salvaged needs a new backup folder"
-    case .other: words
+    case .unreadableFile: "not one frame was found in it"
+    case .record: "the record's newest version does not check"
+    case .uncommitted:
+      "\(byteCount) bytes of a transaction that is not whole, and may never have been durable"
+    case .largeValue: "parts of a large value of the record are missing"
+    case .other: ""
     }
   }
 
-  /// A place in a segment where bytes that were durable do not check.
-  init(_ kind: Kind, segment: UInt32, offset: Int = 0, byteCount: Int = 0, record: ID16? = nil) {
+  /// A place in a segment, or in a file, where bytes that were durable do not check.
+  init(
+    _ kind: Kind, in file: String? = nil, segment: UInt32?, offset: Int = 0, byteCount: Int = 0,
+    record: ID16? = nil, words: String? = nil
+  ) {
     (part, isDamage, self.kind, self.byteCount) = (.structure, true, kind, byteCount)
-    (self.segment, self.offset, self.record) = (Int(segment), offset, record.map { RecordID($0) })
+    (self.file, self.segment, self.offset) = (file, segment.map(Int.init), offset)
+    (self.record, self.words) = (record.map { RecordID($0) }, words)
   }
 
   /// Something in a record that can't be read.
@@ -112,13 +136,14 @@ public struct Finding: Sendable, Hashable {
   /// What an error says.
   init(_ error: NotelogError, _ part: Part, _ record: RecordID? = nil) {
     (self.part, isDamage, kind, byteCount) = (part, true, .other, 0)
-    (segment, offset, self.record, words) = (error.segment, error.offset, record, error.message)
+    (file, segment, offset, self.record) = (nil, error.segment, error.offset, record)
+    words = error.message
   }
 
   /// Something that is about no place in the log.
   init(_ message: String, _ part: Part, isDamage: Bool) {
     (self.part, self.isDamage, kind, byteCount) = (part, isDamage, .other, 0)
-    (segment, offset, words) = (nil, nil, message)
+    (file, segment, offset, words) = (nil, nil, nil, message)
   }
 
   /// Where it is: segment 0, which there never is, where it is about none.
@@ -143,7 +168,8 @@ extension Finding: CustomStringConvertible {
   /// What was found and where, in words, on one line.
   public var description: String {
     let place = [
-      segment.map { "segment \($0)" }, offset.map { "offset \($0)" }, record.map { "record \($0)" },
+      file.map { "file \($0)" }, segment.map { "segment \($0)" }, offset.map { "offset \($0)" },
+      record.map { "record \($0)" },
     ].compactMap { $0 }
     return place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))"
   }
@@ -158,7 +184,8 @@ extension Finding.Kind {
       .payload:
       true
     case .headerCopy, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
-      .endsBeforeBackup, .unreadableBytes, .closeMark, .other:
+      .endsBeforeBackup, .unreadableBytes, .closeMark, .unreadableFile, .record, .uncommitted, .largeValue,
+      .other:
       false
     }
   }

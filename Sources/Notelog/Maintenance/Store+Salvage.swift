@@ -57,7 +57,7 @@ extension Store {
       // The store that is meant: the one that was asked for, or the one that files and keyring speak for.
       var id = storeID?.bytes
       if id == nil {
-        id = try Journal.storeToSalvage(in: source, keyring: keyrings.read().newest?.storeID)
+        id = try SalvagePile.store(in: source, keyring: keyrings.read().newest?.storeID)
       }
       let all = keyrings.all(of: id, underAnyName: true)
       let opened = credential.flatMap { try? KeyringFiles.newest(of: all, openedBy: $0) }
@@ -156,7 +156,7 @@ extension SalvageSummary {
       }
       if schemas.fromFile.contains(UInt16(number)) { return nil }
       var loss = loss
-      loss.message =
+      loss.words =
         "the schema of collection \(number): its records were saved, but can't be shown by name"
       return loss
     }
@@ -183,9 +183,17 @@ extension Store {
 
   static func forEachPiece(in storage: any Storage, _ body: (StoredPiece) throws -> Void) throws {
     let stop = Cancellation.flag
-    try FrameListing.run(storage) { piece in
-      if stop?.isSet == true { throw CancellationError() }
-      try body(piece)
+    let names = try fromStorage(storage.names(in: "")).filter { $0.contains(".journal") }.sorted()
+    guard !names.isEmpty else { throw NotelogError(.notFound, "there is no segment here") }
+    for name in names {
+      guard var file = try? SalvageFile(name, in: storage) else {
+        throw NotelogError(.inputOutput, "'\(name)' can't be read")
+      }
+      defer { file.file.close() }
+      try file.forEachPiece { piece in
+        if stop?.isSet == true { throw CancellationError() }
+        try body(piece)
+      }
     }
   }
 }

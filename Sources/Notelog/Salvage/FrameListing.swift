@@ -77,49 +77,28 @@ extension StoredPiece.Kind {
   }
 }
 
-// MARK: - Everything in a folder's segment files, frame by frame: FORMAT.md §4, §5 and §6.
+// MARK: - Everything in a segment's file, frame by frame: FORMAT.md §4, §5 and §6.
 
-/// Lists what lies on the disk, whatever it is worth: it passes no verdict, and opens no store.
-struct FrameListing {
-  private let body: (StoredPiece) throws -> Void
-
-  /// Calls `body` with each piece of each file, in the order of the names and places.
-  ///
-  /// - Throws: `notAStore` where there is no segment file; `inputOutput`; and what `body` throws.
-  static func run(_ storage: any Storage, _ body: (StoredPiece) throws -> Void) throws {
-    let names = try fromStorage(storage.names(in: ""))
-    let segments = names.filter { $0.contains(".journal") }.sorted()
-    guard !segments.isEmpty else { throw NotelogError(.notFound, "there is no segment here") }
-    try withoutActuallyEscaping(body) { body in
-      let listing = FrameListing(body: body)
-      for name in segments {
-        guard var file = try? SalvageFile(name, in: storage) else {
-          throw NotelogError(.inputOutput, "'\(name)' can't be read")
-        }
-        defer { file.file.close() }
-        try listing.list(&file)
-      }
-    }
-  }
-
-  private func list(_ file: inout SalvageFile) throws {
-    let header = file.header
-    var piece = StoredPiece(file, 0..<file.byteCount, .file, isSound: header != nil)
+extension SalvageFile {
+  /// Calls `body` with each piece of the file, in the order of their places, whatever they are worth: it
+  /// passes no verdict.
+  mutating func forEachPiece(_ body: (StoredPiece) throws -> Void) throws {
+    var piece = StoredPiece(self, 0..<byteCount, .file, isSound: header != nil)
     piece.note =
       (header.map { "\($0.kind)" } ?? "no readable header")
-      + (file.trailer == nil ? ", not finished" : ", finished")
+      + (trailer == nil ? ", not finished" : ", finished")
       + (header.map { ", store \(RecordID($0.storeID)), branch \(RecordID($0.branch.id))" } ?? "")
     try body(piece)
     do {
-      if file.salt == nil { file.salt = try SaltSolver.solve(file.file, byteCount: file.byteCount) }
-      var walk = file.walk()
+      if salt == nil { salt = try SaltSolver.solve(file, byteCount: byteCount) }
+      var walk = walk()
       while let header = try walk.advance() {
-        if let lost = walk.lost { try tellGap(file, lost.range, &walk.reader) }
+        if let lost = walk.lost { try body(gap(lost.range, &walk.reader)) }
         let isWhole =
           try walk.reader.isWhole(header, at: walk.place)
           && walk.reader.brokenPadding(header, at: walk.place) == nil
         var piece = StoredPiece(
-          file, walk.place..<walk.next, StoredPiece.Kind(header.kind), isSound: isWhole)
+          self, walk.place..<walk.next, StoredPiece.Kind(header.kind), isSound: isWhole)
         piece.revision = header.sequence
         if header.kind.isContent {
           piece.record = RecordID(header.id)
@@ -130,10 +109,10 @@ struct FrameListing {
       }
       // A trailer is shorter than a frame's header.
       guard let rest = walk.lost?.range else { return }
-      if file.trailer != nil, rest.count == Layout.trailerByteCount {
-        try body(StoredPiece(file, rest, .trailer, isSound: true))
+      if trailer != nil, rest.count == Layout.trailerByteCount {
+        try body(StoredPiece(self, rest, .trailer, isSound: true))
       } else {
-        try tellGap(file, rest, &walk.reader)
+        try body(gap(rest, &walk.reader))
       }
     } catch let error as StorageError {
       throw NotelogError(error)
@@ -157,8 +136,8 @@ struct FrameListing {
     }
   }
 
-  private func tellGap(_ file: SalvageFile, _ range: Range<Int>, _ reader: inout SegmentReader) throws {
+  private func gap(_ range: Range<Int>, _ reader: inout SegmentReader) throws(StorageError) -> StoredPiece {
     let isZero = try reader.isZero(from: range.lowerBound, to: range.upperBound)
-    try body(StoredPiece(file, range, isZero ? .unused : .unknown, isSound: isZero))
+    return StoredPiece(self, range, isZero ? .unused : .unknown, isSound: isZero)
   }
 }

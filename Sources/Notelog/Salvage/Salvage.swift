@@ -37,16 +37,8 @@ extension Journal {
       try fromStorage(target.remove(name))
     }
     var salvage = Salvage(
-      from: source, to: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
+      source: source, target: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
     return try salvage.run(storeID: storeID, progress)
-  }
-
-  /// The store that a pile of segments is of: the keyring's, if any file is; otherwise the one that most
-  /// bytes belong to.
-  static func storeToSalvage(
-    in source: any Storage, keyring: ID16?
-  ) throws(NotelogError) -> ID16? {
-    try SalvagePile.store(in: source, keyring: keyring)
   }
 }
 
@@ -61,18 +53,12 @@ struct Salvage {
   /// Whether a record whose newest version is lost is saved in an older one.
   let keepsPossiblyStale: Bool
 
-  private var report = SalvageSummary()
-  private var table = SalvageTable()
-  private var nextSequence: UInt64 = 1
-  /// Where frames were: what they held may be newer than anything.
-  private var lost = LostPlaces()
-
-  init(from source: any Storage, to target: any Storage, options: JournalOptions, keepsPossiblyStale: Bool) {
-    self.source = source
-    self.target = target
-    self.options = options
-    self.keepsPossiblyStale = keepsPossiblyStale
-  }
+  fileprivate var report = SalvageSummary()
+  fileprivate var table = SalvageTable()
+  fileprivate var nextSequence: UInt64 = 1
+  /// Where frames were, by segment, and under nil in files that nobody knows the number of: what they held
+  /// may be newer than anything.
+  fileprivate var lost: [UInt32?: [Range<Int>]] = [:]
 
   mutating func run(
     storeID: ID16?, _ told: @escaping WorkProgress.Report
@@ -89,10 +75,8 @@ struct Salvage {
     raiseSequence(to: pile.witnesses.nextSequence)
     try scanAll(pile, &progress)
     for number in pile.missing {
-      lost.add(segment: number)
-      if !pile.unopened.contains(number) {
-        report.add(SalvageSummary.Loss(.missingSegment, in: nil, segment: number))
-      }
+      lost[number, default: []].append(0..<FormatLimits.maximumSegmentByteCount)
+      if !pile.unopened.contains(number) { report.add(Finding(.missingSegment, segment: number)) }
     }
     let witness = lost.isEmpty ? nil : SalvageWitness(of: pile, lost)
     if !lost.isEmpty, witness?.covers(lost) != true { report.possiblyStaleBelow = nextSequence }
@@ -132,10 +116,10 @@ struct Salvage {
     raiseSequence(to: max(scan.highestSequence + 1, file.header?.firstSequence ?? 0))
     if let byteCount = pile.expectedByteCount(of: file) {
       // What has room for a mark only may be the beginning of a frame: where it was cut, nobody knows.
-      lost.add((scan.rest ?? file.byteCount)..<byteCount, in: file.number)
+      lost[file.number, default: []].append((scan.rest ?? file.byteCount)..<byteCount)
       report.add(.lostFrames, in: file, file.byteCount..<byteCount)
     }
-    for range in scan.lost { lost.add(range, in: file.number) }
+    if !scan.lost.isEmpty { lost[file.number, default: []] += scan.lost }
   }
 
   private mutating func raiseSequence(to next: UInt64) {
@@ -161,12 +145,7 @@ struct Salvage {
     var reader = file.reader()
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       guard entry.kind.isVersion else { return }
-      table.know(
-        entry.id,
-        SalvageTable.Version(
-          sequence: entry.sequence, isTombstone: entry.kind == .tombstone,
-          place: SalvageTable.Place(file: Int32(index), offset: UInt32(entry.offset)),
-          payloadByteCount: UInt32(entry.payloadByteCount)))
+      table.know(entry.id, SalvageTable.Version(entry, in: index))
     }
   }
 
@@ -218,9 +197,7 @@ struct Salvage {
     _ id: ID16, _ newest: SalvageTable.Version?, at lostPlace: FrameAddress?, _ pile: SalvagePile
   ) {
     if let lostPlace {
-      report.add(
-        SalvageSummary.Loss(
-          .record, in: nil, lostPlace.offset..<lostPlace.offset, segment: lostPlace.segment, record: id))
+      report.add(Finding(.record, segment: lostPlace.segment, offset: lostPlace.offset, record: id))
     } else if let newest {
       let start = Int(newest.place.offset)
       let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
@@ -248,20 +225,14 @@ struct Salvage {
 
 /// Finds the frames of a file that happened.
 struct SalvageScan: ~Copyable {
-  /// A frame that waits for its transaction's commit mark.
-  private struct Pending {
-    let header: FrameHeader
-    let place: Int
-    let isWhole: Bool
-  }
-
   private let file: SalvageFile
-  private let index: Int32
+  private let index: Int
   private let floor: LogPosition
   /// Whether the frames only stand in for others.
   private let isReplaced: Bool
   private var walk: SegmentWalk
-  private var pending: [Pending] = []
+  /// Frames that wait for their transaction's commit mark, and whether they are whole.
+  private var pending: [(entry: FooterEntry, isWhole: Bool)] = []
   private var sawMark = false
   private(set) var highestSequence: UInt64 = 0
   /// Where frames were that can't be read.
@@ -271,7 +242,7 @@ struct SalvageScan: ~Copyable {
 
   init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, _ range: Range<Int>) {
     self.file = file
-    self.index = Int32(index)
+    self.index = index
     self.floor = floor
     self.isReplaced = isReplaced
     walk = file.walk(from: range.lowerBound, to: range.upperBound)
@@ -290,11 +261,11 @@ struct SalvageScan: ~Copyable {
       }
       guard let header, header.kind != .footer else { break }
       highestSequence = max(highestSequence, header.sequence)
-      try add(header, isWhole: walk.reader.isWhole(header, at: walk.place), &table, &report)
+      try add(header, &table, &report)
     }
     let isAllCopies = file.header == nil && !sawMark
-    try endTransaction(
-      isCommitted: isAllCopies || happened(at: pending.first?.place ?? walk.place), &table, &report)
+    endTransaction(
+      isCommitted: isAllCopies || happened(at: pending.first?.entry.offset ?? walk.place), &table, &report)
   }
 
   /// Whether the last bytes are zeros of a segment that was being written: space that was promised and not
@@ -317,26 +288,26 @@ struct SalvageScan: ~Copyable {
   }
 
   private mutating func add(
-    _ header: FrameHeader, isWhole: Bool, _ table: inout SalvageTable, _ report: inout SalvageSummary
+    _ header: FrameHeader, _ table: inout SalvageTable, _ report: inout SalvageSummary
   ) throws(StorageError) {
-    let place = walk.place
+    let frame = try walk.entry(of: header, checkingPayload: true)
     let mayGoOn = header.kind.isInTransaction || header.kind == .commit
-    if let first = pending.first, first.header.sequence != header.sequence || !mayGoOn {
+    if let first = pending.first?.entry, first.sequence != header.sequence || !mayGoOn {
       // Another transaction begins: the mark of the one before is lost.
-      try endTransaction(isCommitted: happened(at: first.place), &table, &report)
+      endTransaction(isCommitted: happened(at: first.offset), &table, &report)
     }
     switch header.kind {
     case .record, .tombstone, .chunk, .liveChange:
-      let frame = Pending(header: header, place: place, isWhole: isWhole)
-      if file.isCompacted { try keep(frame, &table) } else { pending.append(frame) }
+      if file.isCompacted { keep(frame, &table) } else { pending.append(frame) }
     case .commit:
       sawMark = true
-      let mark = isWhole ? CommitMark(payload: try walk.reader.payload(of: header, at: place)) : nil
+      let mark =
+        frame.isWhole ? CommitMark(payload: try walk.reader.payload(of: header, at: walk.place)) : nil
+      let start = pending.first?.entry.offset
       let isComplete =
-        mark?.frameCount == pending.count && pending.first.map { $0.place == mark?.firstOffset } ?? false
+        mark?.frameCount == pending.count && start != nil && start == mark?.firstOffset
         && pending.allSatisfy(\.isWhole)
-      let start = pending.first?.place ?? place
-      try endTransaction(isCommitted: isComplete || happened(at: start), &table, &report)
+      endTransaction(isCommitted: isComplete || happened(at: start ?? walk.place), &table, &report)
     case .liveSet, .close:
       sawMark = true
     case .footer:
@@ -347,37 +318,32 @@ struct SalvageScan: ~Copyable {
   /// Keeps the frames that wait, or says that they never happened for certain.
   private mutating func endTransaction(
     isCommitted: Bool, _ table: inout SalvageTable, _ report: inout SalvageSummary
-  ) throws(StorageError) {
-    guard let first = pending.first, let last = pending.last else { return }
+  ) {
+    guard let first = pending.first?.entry, let last = pending.last?.entry else { return }
     let frames = pending
     pending.removeAll(keepingCapacity: true)
     guard isCommitted else {
       if !isReplaced {
-        report.add(.uncommitted, in: file, first.place..<last.place + last.header.frameByteCount)
+        report.add(.uncommitted, in: file, first.offset..<last.offset + last.frameByteCount)
       }
       return
     }
-    for frame in frames { try keep(frame, &table) }
+    for frame in frames { keep(frame, &table) }
   }
 
-  private mutating func keep(_ frame: Pending, _ table: inout SalvageTable) throws(StorageError) {
-    let header = frame.header
-    let place = SalvageTable.Place(file: index, offset: UInt32(frame.place))
-    switch header.kind {
+  private func keep(_ frame: (entry: FooterEntry, isWhole: Bool), _ table: inout SalvageTable) {
+    let version = SalvageTable.Version(frame.entry, in: index)
+    switch frame.entry.kind {
     case .record, .tombstone:
-      let version = SalvageTable.Version(
-        sequence: header.sequence, isTombstone: header.kind == .tombstone, place: place,
-        payloadByteCount: UInt32(header.payloadByteCount))
       if frame.isWhole {
-        table.add(header.id, version, isReplaced: isReplaced)
+        table.add(frame.entry.id, version, isReplaced: isReplaced)
       } else if !isReplaced {
-        table.know(header.id, version)
+        table.know(frame.entry.id, version)
       }
     case .chunk:
-      guard frame.isWhole, let mark = ChunkMark(try walk.reader.payload(of: header, at: frame.place)) else {
-        return
+      if let mark = frame.entry.chunk {
+        table.add(chunk: mark.number, isLast: mark.isLast, of: frame.entry.id, at: version.place)
       }
-      table.add(chunk: mark.number, isLast: mark.isLast, of: header.id, at: place)
     case .liveChange, .commit, .liveSet, .close, .footer: break
     }
   }

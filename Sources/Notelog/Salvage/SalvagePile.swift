@@ -32,8 +32,12 @@ struct SalvagePile {
     witnesses = Witnesses(in: storage)
     let (found, unopened) = try Self.files(in: storage)
     for (name, errno) in unopened {
-      report.add(Self.unreadable(name, 0, errno: errno))
-      if let number = FileName.segmentNumber(name) { self.unopened.insert(number) }
+      let number = FileName.segmentNumber(name)
+      report.add(
+        Finding(
+          .unreadableFile, in: name, segment: number,
+          words: "it can't be read: \(SystemErrno.message(errno))"))
+      if let number { self.unopened.insert(number) }
     }
     guard let id = expected ?? Self.commonest(found) else {
       throw NotelogError(.notFound, "there is no segment with a readable header here; give the store's id")
@@ -116,13 +120,6 @@ struct SalvagePile {
     files.compactMap { $0.header?.kind.isLog == true ? $0.number : nil }.max()
   }
 
-  private static func unreadable(
-    _ name: String, _ byteCount: Int, errno: Int32 = 0
-  ) -> SalvageSummary.Loss {
-    SalvageSummary.Loss(
-      .unreadableFile, in: name, 0..<byteCount, segment: FileName.segmentNumber(name), errno: errno)
-  }
-
   /// The store that most bytes belong to.
   private static func commonest(_ files: [SalvageFile]) -> ID16? {
     var byteCounts: [ID16: Int] = [:]
@@ -167,7 +164,12 @@ struct SalvagePile {
         file.salt = try fromStorage(salt(of: file))
         guard file.salt != nil else {
           if try isInterruptedCreation(file) { continue }
-          if file.name.contains(".journal") { report.add(Self.unreadable(file.name, file.byteCount)) }
+          if file.name.contains(".journal") {
+            report.add(
+              Finding(
+                .unreadableFile, in: file.name, segment: FileName.segmentNumber(file.name),
+                byteCount: file.byteCount))
+          }
           file.file.close()
           continue
         }

@@ -6,70 +6,6 @@ import NotelogStorage
 
 /// What became of a store that was salvaged.
 public struct SalvageSummary: Sendable {
-  /// Something that could not be saved.
-  public struct Loss: Sendable, Hashable {
-    /// Which kind of loss it is.
-    public enum Kind: String, Sendable, CaseIterable {
-      /// A segment that the store counts as its own is not there.
-      case missingSegment
-      /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others
-      /// only.
-      case unreadableFile
-      /// Bytes that the system could not read.
-      case unreadableBytes
-      /// Bytes where frames were: what they held is not known.
-      case lostFrames
-      /// The newest version of a record.
-      case record
-      /// A transaction that is not whole, and that nothing says was durable.
-      case uncommitted
-      /// A part of a large value that a saved record refers to.
-      case largeValue
-    }
-
-    /// Which kind of loss it is.
-    public let kind: Kind
-    /// What it is, in words.
-    public internal(set) var message = ""
-    /// The file; nil where there is none.
-    public let file: String?
-    /// The segment's number, where it is known.
-    public let segment: Int?
-    /// Where in the file it is.
-    public let offset: Int
-    /// How many bytes it is about; 0 where that is not known.
-    public let byteCount: Int
-    /// The record, where it is known.
-    public let record: RecordID?
-
-    /// - Parameters:
-    ///   - kind: What is lost.
-    ///   - file: The file that it is lost in; nil where it is lost with a file, or with several.
-    ///   - range: Where in the file.
-    ///   - segment: The segment's number; that of the file where nothing is said.
-    ///   - record: Whose it is, where that is known.
-    ///   - errno: Why a file can't be opened; 0 where it can.
-    init(
-      _ kind: Kind, in file: String?, _ range: Range<Int> = 0..<0, segment: UInt32?, record: ID16? = nil,
-      errno: Int32 = 0
-    ) {
-      (self.kind, self.file, self.segment) = (kind, file, segment.map(Int.init))
-      (offset, byteCount, self.record) = (range.lowerBound, range.count, record.map { RecordID($0) })
-      message =
-        switch kind {
-        case .missingSegment: "the segment is missing"
-        case .unreadableFile where errno != 0: "it can't be read: \(SystemErrno.message(errno))"
-        case .unreadableFile: "not one frame was found in it"
-        case .unreadableBytes: "\(byteCount) bytes can't be read"
-        case .lostFrames: "\(byteCount) bytes where frames were do not check"
-        case .record: "the record's newest version does not check"
-        case .uncommitted:
-          "\(byteCount) bytes of a transaction that is not whole, and may never have been durable"
-        case .largeValue: "parts of a large value of the record are missing"
-        }
-    }
-  }
-
   /// What became of the keyring.
   public enum KeyringOutcome: String, Sendable {
     /// Both copies were sound, and came along.
@@ -130,7 +66,7 @@ public struct SalvageSummary: Sendable {
   /// How many losses there are; the first hundred thousand are in ``losses``.
   public internal(set) var lossCount = 0
   /// What could not be saved.
-  public internal(set) var losses: [Loss] = []
+  public internal(set) var losses: [Finding] = []
 
   /// Whether something was read, nothing that is known of was lost, and the keyring is whole.
   public var isComplete: Bool {
@@ -143,14 +79,23 @@ extension SalvageSummary {
   /// How many losses are listed at most.
   private static let maximumListedLosses = 100_000
 
-  /// Notes something that is lost in a file, or with several.
+  /// Notes something that is lost.
+  ///
+  /// - Parameters:
+  ///   - kind: What is lost.
+  ///   - file: The file that it is lost in; nil where it is lost with a file, or with several.
+  ///   - range: Where in the file.
+  ///   - record: Whose it is, where that is known.
   mutating func add(
-    _ kind: Loss.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: ID16? = nil
+    _ kind: Finding.Kind, in file: SalvageFile?, _ range: Range<Int> = 0..<0, record: ID16? = nil
   ) {
-    add(Loss(kind, in: file?.name, range, segment: file?.number, record: record))
+    add(
+      Finding(
+        kind, in: file?.name, segment: file?.number, offset: range.lowerBound, byteCount: range.count,
+        record: record))
   }
 
-  mutating func add(_ loss: Loss) {
+  mutating func add(_ loss: Finding) {
     lossCount += 1
     if losses.count < Self.maximumListedLosses { losses.append(loss) }
   }

@@ -27,10 +27,10 @@ struct SalvageTable {
     let place: Place
     let payloadByteCount: UInt32
 
-    init(sequence: UInt64, isTombstone: Bool, place: Place, payloadByteCount: UInt32) {
-      word = sequence | (isTombstone ? Self.tombstone : 0)
-      self.place = place
-      self.payloadByteCount = payloadByteCount
+    init(_ entry: FooterEntry, in file: Int) {
+      word = entry.sequence | (entry.kind == .tombstone ? Self.tombstone : 0)
+      place = Place(file: Int32(file), offset: UInt32(entry.offset))
+      payloadByteCount = UInt32(entry.payloadByteCount)
     }
 
     var sequence: UInt64 { word & ~(Self.tombstone | Self.sound) }
@@ -113,32 +113,6 @@ struct SalvageTable {
 
 // MARK: - What a checkpoint says of the frames that a pile has lost: docs/maintenance.md, "Salvage".
 
-/// The places of a pile in which frames were that can't be read.
-struct LostPlaces {
-  /// Segments of which there is no file.
-  private var segments: Set<UInt32> = []
-  private var ranges: [UInt32: [Range<Int>]] = [:]
-  /// Whether there are lost places in a file that nobody knows the number of.
-  private(set) var isAnyUnnumbered = false
-
-  /// Whether nothing is lost.
-  var isEmpty: Bool { segments.isEmpty && ranges.isEmpty && !isAnyUnnumbered }
-  /// The segments in which something is lost.
-  var numbers: Set<UInt32> { segments.union(ranges.keys) }
-
-  mutating func add(segment number: UInt32) { segments.insert(number) }
-
-  mutating func add(_ range: Range<Int>, in number: UInt32?) {
-    guard let number else { return isAnyUnnumbered = true }
-    ranges[number, default: []].append(range)
-  }
-
-  func contains(_ place: FrameAddress) -> Bool {
-    segments.contains(place.segment)
-      || ranges[place.segment]?.contains { $0.contains(place.offset) } ?? false
-  }
-}
-
 /// The entries of a sound checkpoint whose frames are lost, and all others that have their fingerprints.
 struct SalvageWitness {
   private let head: CheckpointHead
@@ -148,14 +122,16 @@ struct SalvageWitness {
   private(set) var lostRecordCount = 0
 
   /// Reads a pile's checkpoint; nothing where it can't be read, does not check, or is not of these segments.
-  init?(of pile: SalvagePile, _ places: LostPlaces) {
+  init?(of pile: SalvagePile, _ places: [UInt32?: [Range<Int>]]) {
     guard let found = pile.witnesses.checkpoint.found else { return nil }
     head = found.head
     guard head.storeID == pile.storeID, pile.isKnown(to: head) else { return nil }
     var lost: [UInt64: FrameAddress] = [:]
     var count = 0
     let isSound = try? found.forEachEntry { entry in
-      guard places.contains(entry.place) else { return }
+      guard let ranges = places[entry.place.segment],
+        ranges.contains(where: { $0.contains(entry.place.offset) })
+      else { return }
       lost[entry.fingerprint] = entry.place
       if !entry.place.isTombstone { count += 1 }
     }
@@ -163,9 +139,10 @@ struct SalvageWitness {
     (self.lost, lostRecordCount) = (lost, count)
   }
 
-  /// Whether it knew all that was in the lost places.
-  func covers(_ places: LostPlaces) -> Bool {
-    !places.isAnyUnnumbered && places.numbers.allSatisfy { head.covers(head.figures(of: $0)) }
+  /// Whether it knew all that was in the lost places: those of a file that nobody knows the number of it
+  /// can't have known.
+  func covers(_ places: [UInt32?: [Range<Int>]]) -> Bool {
+    places.keys.allSatisfy { number in number.map { head.covers(head.figures(of: $0)) } ?? false }
   }
 
   /// Where the newest frame of a record is lost, if a version of it is older than the checkpoint.

@@ -113,7 +113,7 @@ private func report(
   report.rows(
     "foreign", summary.foreignStores.map { "store \($0): --store-id \($0) saves that one" },
     ["foreignStores": summary.foreignStores])
-  report.rows("lost", summary.losses.map { Escaping.line($0.words) })
+  report.rows("lost", summary.losses.map { Escaping.line($0.lossWords) })
   let more = summary.lossCount - summary.losses.count
   report.row("lost", more > 0 ? "and \(more) places more" : nil)
   let unnamed = summary.unnamedRecordCount
@@ -136,7 +136,7 @@ private func report(
   let copy = found.report
   report.rows(
     "new store", copy.lines,
-    ["lossCount": summary.lossCount, "losses": summary.losses, "newStore": copy.json])
+    ["lossCount": summary.lossCount, "losses": summary.losses.map(\.lossJSON), "newStore": copy.json])
   report.row(
     "verdict",
     isComplete ? Console.styled("everything was saved", .green) : Console.styled("not all was saved", .red))
@@ -157,16 +157,16 @@ extension SalvageSummary.KeyringOutcome {
   }
 }
 
-extension SalvageSummary.Loss: JSONRepresentable {
-  /// Place and message in one line.
-  fileprivate var words: String {
+extension Finding {
+  /// Place and message of what could not be saved, in one line.
+  fileprivate var lossWords: String {
     var place = segment.map { "segment \($0)" } ?? file ?? ""
-    if byteCount > 0 { place += ", offset \(offset)" }
+    if let offset, byteCount > 0 { place += ", offset \(offset)" }
     if let record { place += (place.isEmpty ? "" : ", ") + "record \(record.shown)" }
     return place.isEmpty ? message : "\(place): \(message)"
   }
 
-  var json: JSONValue {
+  fileprivate var lossJSON: JSONValue {
     [
       "kind": kind.rawValue, "message": message, "file": file, "segment": segment, "offset": offset,
       "bytes": byteCount, "record": record?.shown,

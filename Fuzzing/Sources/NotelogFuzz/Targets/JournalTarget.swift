@@ -83,7 +83,7 @@ enum JournalTarget: FuzzTarget {
 
   static func run(_ input: [UInt8]) throws {
     let files = Self.files(input)
-    try? FrameListing.run(MemoryStorage(files)) { _ in }
+    try? Store.forEachPiece(in: MemoryStorage(files)) { _ in }
     _ = try? Journal.verify(MemoryStorage(files))
     salvage(files)
     if let journal = try? StoreUse.open(MemoryStorage(files), isReadOnly: true) { StoreUse.readAll(journal) }
