@@ -14,9 +14,13 @@ import Testing
 
   static let field = AdditionalData(
     store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: key)
-  static let chunk = AdditionalData(
-    store: store, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: key, value: value,
-    chunk: 0xD8D7_D6D5_D4D3_D2D1, isLast: true)
+  static let chunk = chunk(of: value)
+
+  private static func chunk(of value: ID16) -> AdditionalData {
+    var data = AdditionalData(field, of: value)
+    data.setChunk(0xD8D7_D6D5_D4D3_D2D1, isLast: true)
+    return data
+  }
 
   @Test func `a field's additional data is these 64 bytes`() {
     let expected =
@@ -77,9 +81,7 @@ import Testing
     var expected = Self.chunk
     switch axis {
     case "value":
-      expected = AdditionalData(
-        store: Self.store, record: Self.record, name: Self.name, type: 0xB1, flags: 0xC2C1, key: Self.key,
-        value: .zero, chunk: 0xD8D7_D6D5_D4D3_D2D1, isLast: true)
+      expected = Self.chunk(of: .zero)
     case "number": expected.setChunk(0, isLast: true)
     case "reference for a chunk": expected.setReference(byteCount: 0xD8D7_D6D5_D4D3_D2D1)
     case "last": expected.setChunk(0xD8D7_D6D5_D4D3_D2D1, isLast: false)

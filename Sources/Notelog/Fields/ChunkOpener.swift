@@ -127,9 +127,6 @@ struct ChunkOpener: Sendable {
 extension CollectionPlan {
   /// What the parts of a field's large value are bound to; which part is still to be set.
   func chunkData(_ entry: FieldEntry, _ index: Int, _ id: RecordID, _ value: ID16) -> AdditionalData {
-    AdditionalData(
-      store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
-      flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference), value: value,
-      chunk: 0, isLast: false)
+    AdditionalData(additionalData(entry, index, id), of: value)
   }
 }

@@ -18,25 +18,26 @@ package struct AdditionalData: Sendable {
   private static let chunkDomain: UInt64 = 0x6B6E_7568_6331_4C4E
 
   private var words: InlineArray<12, UInt64>
-  private let size: Int
+  private var size = fieldSize
 
   /// The additional data of a field sealed inline.
   package init(store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference) {
-    self.init(
-      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.fieldSize)
+    words = InlineArray(repeating: 0)
     words[0] = Self.fieldDomain.littleEndian
+    let suite = UInt64(Suite.fields.rawValue)
+    words[1] = (suite | UInt64(type) << 8 | UInt64(flags) << 16 | UInt64(key.rawValue) << 32).littleEndian
+    put(store, at: 2)
+    put(record, at: 4)
+    put(name, at: 6)
   }
 
-  /// The additional data of a large value: of one chunk, or of what refers to them.
-  package init(
-    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference, value: ID16,
-    chunk: UInt64, isLast: Bool
-  ) {
-    self.init(
-      store: store, record: record, name: name, type: type, flags: flags, key: key, size: Self.chunkSize)
+  /// The additional data of a large value of a field: of its first chunk. ``setChunk(_:isLast:)`` and
+  /// ``setReference(byteCount:)`` move on to its other parts.
+  package init(_ field: AdditionalData, of value: ID16) {
+    self = field
+    size = Self.chunkSize
     words[0] = Self.chunkDomain.littleEndian
     put(value, at: 8)
-    setChunk(chunk, isLast: isLast)
   }
 
   /// The record that the value belongs to; changed from record to record in a batch.
@@ -63,23 +64,6 @@ package struct AdditionalData: Sendable {
       // SAFETY: a UInt64 has no padding, so all of its bytes are initialised.
       unsafe words.span.bytes.extracting(0..<size)
     }
-  }
-
-  private init(
-    store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference, size: Int
-  ) {
-    words = InlineArray(repeating: 0)
-    self.size = size
-    words[1] = Self.descriptor(type: type, flags: flags, key: key)
-    put(store, at: 2)
-    put(record, at: 4)
-    put(name, at: 6)
-  }
-
-  /// Bytes 8 to 15: suite, type, flags, key reference.
-  private static func descriptor(type: UInt8, flags: UInt16, key: KeyReference) -> UInt64 {
-    let suite = UInt64(Suite.fields.rawValue)
-    return (suite | UInt64(type) << 8 | UInt64(flags) << 16 | UInt64(key.rawValue) << 32).littleEndian
   }
 
   private mutating func put(_ value: ID16, at index: Int) {
