@@ -25,7 +25,7 @@ import Testing
   /// What is read where the two files hold these bytes; nil is no file.
   private static func read(
     _ first: [UInt8]?, _ copy: [UInt8]?, of storeID: ID16? = storeID
-  ) -> TwinFile<Keyring> {
+  ) -> TwinFile {
     let disk = SimulatedDisk()
     disk.replace(KeyringFiles.name, with: first)
     disk.replace(KeyringFiles.copyName, with: copy)

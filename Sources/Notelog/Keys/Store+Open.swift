@@ -173,7 +173,7 @@ extension Store {
         outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
       // The log is read before the file, which is then never older.
       let file = SchemaFile(storage: storage)
-      let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID))
+      let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID, vault), vault)
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: found.finding,
         schemas: schemas, events: events)

@@ -237,7 +237,7 @@ extension Keyring {
   fileprivate var effaceableKeys: [NamedKey] { namedKeys.filter { $0.isEffaceable && !$0.isShredded } }
 }
 
-extension TwinFile<Keyring> {
+extension TwinFile {
   /// What was mended in the copy, and what could not be.
   fileprivate var whatWasMended: [Finding] {
     if finding.copy == .different { return [.init("keyring: it and its copy differ")] }

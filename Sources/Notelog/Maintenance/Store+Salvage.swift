@@ -131,7 +131,7 @@ extension Store {
   /// Brings the keyring along, unless all there is of it is another store's. A file that does not check may
   /// be this store's.
   private static func salvageKeyring(
-    _ found: TwinFile<Keyring>, ofAny any: TwinFile<Keyring>, to target: any Storage
+    _ found: TwinFile, ofAny any: TwinFile, to target: any Storage
   ) throws(NotelogError) -> SalvageSummary.KeyringOutcome {
     guard [found.first, found.copy].contains(where: { $0.bytes?.isEmpty == false }) else {
       return found.failure == nil ? .missing : .unreadable

@@ -14,16 +14,19 @@ struct KeyringFiles: Sendable {
 
   let storage: any Storage
 
-  /// Reads both files, which must belong to a store where it is known.
-  func read(of storeID: ID16? = nil) -> TwinFile<Keyring> {
-    TwinFile(Self.name, Self.copyName, in: storage, upTo: Self.maximumByteCount) {
-      bytes throws(NotelogError) in try Self.parse(bytes, of: storeID)
+  /// Reads both files, which must belong to a store where it is known; or, where another keyring was chosen
+  /// than they make, gives that one twice.
+  func read(of storeID: ID16? = nil, choosing chosen: Keyring? = nil) -> TwinFile {
+    let first = FileCopy(Self.name, in: storage, upTo: Self.maximumByteCount) { bytes throws(NotelogError) in
+      try Self.parse(bytes, of: storeID)
     }
-  }
-
-  /// The same or, where another keyring was chosen than they make, that one twice.
-  func read(of storeID: ID16? = nil, choosing chosen: Keyring?) -> TwinFile<Keyring> {
-    let found = read(of: storeID)
+    let copy = FileCopy(Self.copyName, in: storage, upTo: Self.maximumByteCount) {
+      bytes throws(NotelogError) in
+      // They mostly hold the same, which is then read once.
+      if bytes == first.bytes, let known = first.content { return known }
+      return try Self.parse(bytes, of: storeID)
+    }
+    let found = TwinFile(first: first, copy: copy)
     guard let chosen, chosen != found.newest else { return found }
     return TwinFile(
       first: FileCopy(name: Self.name, bytes: chosen.bytes, content: chosen),
@@ -141,8 +144,6 @@ struct KeyringFiles: Sendable {
     for name in [Self.name, Self.copyName] { try storage.keepCopy(bytes, as: name) }
   }
 }
-
-extension Keyring: Generational {}
 
 // MARK: - The secret without which a named key's wraps don't open, in a file of its own that can be overwritten (docs/format-keyring.md 10.10).
 

@@ -7,25 +7,6 @@ import NotelogStorage
 
 /// Reads and replaces the file `schemas`.
 struct SchemaFile: Sendable {
-  /// A schema with its MAC, read and not yet made ready for use: where the log has the same bytes, it isn't
-  /// needed.
-  struct Entry: Sendable {
-    let schema: StoredSchema
-    let bytes: [UInt8]
-    let mac: [UInt8]
-
-    /// Reads a schema and the MAC behind it, which is checked at unlock.
-    init(parsing both: RawSpan) throws(NotelogError) {
-      guard both.byteCount > StoredSchema.macByteCount else {
-        throw NotelogError(.damaged, "a schema has no MAC")
-      }
-      let split = both.byteCount - StoredSchema.macByteCount
-      schema = try StoredSchema(parsing: both.extracting(0..<split))
-      bytes = both.extracting(0..<split).array()
-      mac = both.extracting(split..<both.byteCount).array()
-    }
-  }
-
   static let name = FileName.schemas
   private static let magic: [UInt8] = Array("NLschm\r\n".utf8)
   private static let version: UInt16 = 1
@@ -36,9 +17,9 @@ struct SchemaFile: Sendable {
 
   /// Reads the file: the schemas in it, by the numbers of their collections. What is wrong with it is no
   /// error: it is the second copy.
-  func read(of storeID: ID16) -> FileCopy<[UInt16: Entry]> {
+  func read(of storeID: ID16, _ vault: Vault? = nil) -> FileCopy<[UInt16: SchemaRegistry.Stored]> {
     FileCopy(Self.name, in: storage, upTo: Limits.schemaFileBytes) { bytes throws(NotelogError) in
-      try Self.parse(bytes.rawSpan, of: storeID)
+      try Self.parse(bytes.rawSpan, of: storeID, vault)
     }
   }
 
@@ -79,8 +60,8 @@ extension SchemaFile {
 
   /// The schemas in a file's bytes; their MACs are checked at unlock.
   static func parse(
-    _ bytes: RawSpan, of storeID: ID16
-  ) throws(NotelogError) -> [UInt16: Entry] {
+    _ bytes: RawSpan, of storeID: ID16, _ vault: Vault? = nil
+  ) throws(NotelogError) -> [UInt16: SchemaRegistry.Stored] {
     let end = bytes.byteCount - checksumByteCount
     guard bytes.byteCount <= Limits.schemaFileBytes, end >= headByteCount,
       bytes.extracting(0..<magic.count).array() == magic,
@@ -101,15 +82,16 @@ extension SchemaFile {
     guard byteCount == bytes.byteCount, id == storeID, count <= Limits.collections else {
       throw NotelogError(.damaged, "\(name) has another length, or is another store's")
     }
-    var schemas: [UInt16: Entry] = [:]
+    var schemas: [UInt16: SchemaRegistry.Stored] = [:]
     var last: UInt16 = 0
     for _ in 0..<count {
       let length = Int(try cursor.integer(as: UInt32.self, "a schema's length"))
       let start = try cursor.skip(length, "a schema")
-      let entry = try Entry(parsing: bytes.extracting(start..<start + length))
-      guard entry.schema.collection > last else { throw NotelogError(.damaged, "the schemas don't ascend") }
-      last = entry.schema.collection
-      schemas[last] = entry
+      let stored = try SchemaRegistry.Stored(
+        parsing: bytes.extracting(start..<start + length), of: storeID, vault)
+      guard stored.plan.number > last else { throw NotelogError(.damaged, "the schemas don't ascend") }
+      last = stored.plan.number
+      schemas[last] = stored
     }
     guard cursor.remaining == 0 else { throw NotelogError(.damaged, "bytes follow the schemas") }
     return schemas
@@ -120,10 +102,17 @@ extension SchemaRegistry.Stored {
   /// How many bytes schema and MAC have.
   var byteCount: Int { bytes.count + mac.count }
 
-  /// Makes a schema ready for use.
-  init(_ entry: SchemaFile.Entry, of storeID: ID16) throws(NotelogError) {
+  /// Reads a schema and the MAC behind it, which is checked at unlock, and makes it ready for use: with the
+  /// vault, which tells generations of one key, where values are to be sealed.
+  init(parsing both: RawSpan, of storeID: ID16, _ vault: Vault?) throws(NotelogError) {
+    guard both.byteCount > StoredSchema.macByteCount else {
+      throw NotelogError(.damaged, "a schema has no MAC")
+    }
+    let split = both.byteCount - StoredSchema.macByteCount
+    let bytes = both.extracting(0..<split)
     self.init(
-      plan: try CollectionPlan(entry.schema, storeID: storeID), bytes: entry.bytes, mac: entry.mac)
+      plan: try CollectionPlan(StoredSchema(parsing: bytes), storeID: storeID, vault), bytes: bytes.array(),
+      mac: both.extracting(split..<both.byteCount).array())
   }
 }
 
@@ -147,12 +136,13 @@ struct SchemaCopies: Sendable {
   /// - Parameters:
   ///   - journal: The log.
   ///   - file: The file as it was found, which is read after the log was opened: then it is never older.
+  ///   - vault: The keys, where the schemas are to be used.
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
   /// - Throws: `closed`.
   init(
-    of journal: Journal, and file: FileCopy<[UInt16: SchemaFile.Entry]>, stale: Set<ID16> = []
+    of journal: Journal, and file: FileCopy<[UInt16: SchemaRegistry.Stored]>, _ vault: Vault? = nil,
+    stale: Set<ID16> = []
   ) throws(NotelogError) {
-    let storeID = journal.storeID
     var buffer = ReadBuffer()
     var possiblyStale: Set<UInt16> = []
     var unreadable: Set<UInt16> = []
@@ -163,7 +153,7 @@ struct SchemaCopies: Sendable {
         revisions[key] = found.revision
         guard found.collection == SchemaRecord.collection else { continue }
         countInLog += 1
-        let stored = try Self.parse(buffer.body, key, storeID)
+        let stored = try Self.parse(buffer.body, key, journal.storeID, vault)
         chosen[stored.plan.number] = stored
         if found.isPossiblyStale || stale.contains(key) { possiblyStale.insert(stored.plan.number) }
       } catch {
@@ -178,16 +168,16 @@ struct SchemaCopies: Sendable {
         }
       }
     }
-    try merge(file, of: storeID, possiblyStale, unreadable)
+    merge(file, possiblyStale, unreadable)
   }
 
   private static func parse(
-    _ body: RawSpan, _ key: ID16, _ storeID: ID16
+    _ body: RawSpan, _ key: ID16, _ storeID: ID16, _ vault: Vault?
   ) throws(NotelogError) -> SchemaRegistry.Stored {
     guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
       entry.flags.isEmpty
     else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
-    let stored = try SchemaRegistry.Stored(.init(parsing: body.extracting(entry.range)), of: storeID)
+    let stored = try SchemaRegistry.Stored(parsing: body.extracting(entry.range), of: storeID, vault)
     guard SchemaRecord.key(stored.plan.number) == key else {
       throw NotelogError(.tampered, "the schema of \(stored.plan.schema.name) stands in another's place")
     }
@@ -195,26 +185,21 @@ struct SchemaCopies: Sendable {
   }
 
   private mutating func merge(
-    _ file: FileCopy<[UInt16: SchemaFile.Entry]>, of storeID: ID16, _ possiblyStale: Set<UInt16>,
-    _ unreadable: Set<UInt16>
-  ) throws(NotelogError) {
+    _ file: FileCopy<[UInt16: SchemaRegistry.Stored]>, _ possiblyStale: Set<UInt16>, _ unreadable: Set<UInt16>
+  ) {
     let offered = file.content ?? [:]
     let isEmpty = chosen.isEmpty && unreadable.isEmpty
     if file.state != .missing || !isEmpty { finding.file = file.state }
     if finding.file == .sound, chosen.keys.contains(where: { offered[$0] == nil }) { finding.file = .older }
     for (number, copy) in offered {
-      guard let logged = chosen[number] else {
-        chosen[number] = try SchemaRegistry.Stored(copy, of: storeID)
-        fromFile.insert(number)
-        continue
-      }
-      let (new, old) = (copy.schema.revision, logged.plan.schema.revision)
-      if new > old, possiblyStale.contains(number) {
-        chosen[number] = try SchemaRegistry.Stored(copy, of: storeID)
+      let logged = chosen[number]
+      let (new, old) = (copy.plan.schema.revision, logged?.plan.schema.revision ?? 0)
+      if logged == nil || new > old && possiblyStale.contains(number) {
+        chosen[number] = copy
         fromFile.insert(number)
       } else if new < old, finding.file == .sound {
         finding.file = .older
-      } else if new == old, copy.bytes != logged.bytes || copy.mac != logged.mac {
+      } else if new == old, copy.bytes != logged?.bytes || copy.mac != logged?.mac {
         finding.file = .different
       }
     }

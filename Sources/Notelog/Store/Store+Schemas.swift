@@ -10,11 +10,7 @@ extension Store {
   /// is unlocked.
   func register(_ schemas: SchemaCopies) {
     registry.withLock { registry in
-      for stored in schemas.chosen.values {
-        // With the vault, which tells generations of one key.
-        let plan = (try? CollectionPlan(stored.plan.schema, storeID: storeID, vault)) ?? stored.plan
-        registry.register(SchemaRegistry.Stored(plan: plan, bytes: stored.bytes, mac: stored.mac))
-      }
+      for stored in schemas.chosen.values { registry.register(stored) }
       registry.lost = Set(schemas.finding.lost)
     }
     for stored in schemas.chosen.values { hub.name(stored.plan.schema) }

@@ -1,6 +1,7 @@
 // What stands in two places, so that one serves where the other does not (FORMAT.md 9.3,
 // docs/format-keyring.md 10.9).
 
+import NotelogCrypto
 import NotelogFormat
 import NotelogStorage
 
@@ -60,25 +61,20 @@ extension Storage {
   }
 }
 
-/// What grows with each change, so that the newer of two copies can be told.
-protocol Generational: Equatable, Sendable {
-  var generation: UInt64 { get }
-}
-
-/// Two files that hold the same. They are replaced one after the other, the first one first: one of them is
-/// whole at any moment.
-struct TwinFile<Content: Generational>: Sendable {
-  let first: FileCopy<Content>
-  let copy: FileCopy<Content>
+/// Two files that hold the same keyring. They are replaced one after the other, the first one first: one of
+/// them is whole at any moment.
+struct TwinFile: Sendable {
+  let first: FileCopy<Keyring>
+  let copy: FileCopy<Keyring>
 
   /// The one that counts: the newer of two that are sound; of the same generation, the first.
-  var newest: Content? {
+  var newest: Keyring? {
     guard let one = first.content, let two = copy.content else { return first.content ?? copy.content }
     return two.generation > one.generation ? two : one
   }
 
   /// The other one, where it is sound and differs.
-  var other: Content? {
+  var other: Keyring? {
     guard let one = first.content, let two = copy.content, one != two else { return nil }
     return two.generation > one.generation ? one : two
   }
@@ -108,21 +104,6 @@ struct TwinFile<Content: Generational>: Sendable {
       let source = own.content == nil && other.content != nil ? other : own
       guard let bytes = source.bytes, !bytes.isEmpty else { continue }
       try storage.keepCopy(bytes, as: own.name)
-    }
-  }
-}
-
-extension TwinFile {
-  /// Reads both files. What they hold is mostly the same, and then read once.
-  init(
-    _ name: String, _ copyName: String, in storage: any Storage, upTo limit: Int,
-    _ parse: ([UInt8]) throws(NotelogError) -> Content
-  ) {
-    let first = FileCopy(name, in: storage, upTo: limit, parse)
-    self.first = first
-    copy = FileCopy(copyName, in: storage, upTo: limit) { bytes throws(NotelogError) in
-      if bytes == first.bytes, let known = first.content { return known }
-      return try parse(bytes)
     }
   }
 }

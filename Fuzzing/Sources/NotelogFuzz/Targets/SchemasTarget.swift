@@ -62,11 +62,8 @@ enum SchemasTarget: FuzzTarget {
       bytes.set(Checksum.of(Array(bytes.dropLast(4)).rawSpan), at: bytes.count - 4)
     }
     if let schemas = try? SchemaFile.parse(bytes.rawSpan, of: sample.storeID) {
-      let plans = schemas.values.compactMap { try? SchemaRegistry.Stored($0, of: sample.storeID) }
-      let again = try SchemaFile.encoded(plans, of: sample.storeID)
-      expect(
-        plans.count < schemas.count || again == bytes,
-        "schemas are written as other bytes than they were read from")
+      let again = try SchemaFile.encoded(Array(schemas.values), of: sample.storeID)
+      expect(again == bytes, "schemas are written as other bytes than they were read from")
     }
     var files = sample.files
     files[SchemaFile.name] = bytes
