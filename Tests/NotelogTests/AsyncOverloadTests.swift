@@ -100,10 +100,10 @@ private final class Shared<State: Sendable>: Sendable {
       try shop.store.unlock(second)
       #expect(shop.store.isUnlocked)
     },
-    Verb("unlock(root:)") { shop in
+    Verb("unlock(.root)") { shop in
       let root = try shop.store.unlockRoot()
       shop.store.lock(.everything)
-      try shop.store.unlock(root: root)
+      try shop.store.unlock(.root(root))
       #expect(shop.store.isUnlocked)
     },
     Verb("addRecoveryKey") { shop in

@@ -68,23 +68,23 @@ import Testing
     try store.write { tx in try tx.put(note) }
     var options = Store.Options()
     options.isReadOnly = true
-    let reader = try Store.open(at: folder.path, sharingKeysOf: store, options: options)
+    let reader = try Store.open(at: folder.path, unlocking: .root(store.unlockRoot()), options: options)
     #expect(try reader.get(Note.self, note.id)?.title == "secret")
     store.lock(.everything)
     #expect(try reader.get(Note.self, note.id)?.title == "secret")
     #expect(throws: NotelogError(.locked, "")) {
-      try Store.open(at: folder.path, sharingKeysOf: store, options: options)
+      try Store.open(at: folder.path, unlocking: .root(store.unlockRoot()), options: options)
     }
     reader.lock(.everything)
     #expect(throws: NotelogError(.locked, "")) { try reader.get(Note.self, note.id)?.title }
     let other = try TemporaryFolder()
     let stranger = try other.create()
-    #expect(throws: NotelogError(.invalidArgument, "")) {
-      try Store.open(at: folder.path, sharingKeysOf: stranger, options: options)
+    #expect(throws: NotelogError(.wrongPassword, "")) {
+      try Store.open(at: folder.path, unlocking: .root(stranger.unlockRoot()), options: options)
     }
     try store.close()
     #expect(throws: NotelogError(.closed, "")) {
-      try Store.open(at: folder.path, sharingKeysOf: store, options: options)
+      try Store.open(at: folder.path, unlocking: .root(store.unlockRoot()), options: options)
     }
   }
 }

@@ -24,16 +24,16 @@ import Testing
     let (folder, root) = try store()
     #expect(root.byteCount == 32)
     let opened = try folder.open(nil)
-    try opened.unlock(root: root)
+    try opened.unlock(.root(root))
     #expect(try opened.query(Note.self).first()?.title == "Clark")
     try opened.changeCredential(TemporaryFolder.key, to: .key([UInt8](repeating: 7, count: 32)))
     try opened.close()
     let again = try folder.open(nil)
-    try again.unlock(root: root)
+    try again.unlock(.root(root))
     try again.createKey("drafts", .whenUnlocked)
     #expect(try again.query(Note.self).first()?.title == "Clark")
     try again.close()
-    #expect(throws: Notelog.NotelogError.self) { try again.unlock(root: root) }
+    #expect(throws: Notelog.NotelogError.self) { try again.unlock(.root(root)) }
   }
 
   @Test func `another store's root opens nothing, and no more does one of another length`() throws {
@@ -41,7 +41,7 @@ import Testing
     let (_, other) = try store()
     let opened = try folder.open(nil)
     for root in [other, try secretBytes("short")] {
-      let error = #expect(throws: NotelogError.self) { try opened.unlock(root: root) }
+      let error = #expect(throws: NotelogError.self) { try opened.unlock(.root(root)) }
       #expect(error?.code == .wrongPassword)
       #expect(!opened.isUnlocked)
     }
@@ -92,10 +92,10 @@ import Testing
     let opened = try Store.open(in: disk, unlocking: nil, options: Store.Options())
     if isAlone {
       #expect(
-        try #require(throws: NotelogError.self) { try opened.unlock(root: root) }.code == .wrongPassword)
+        try #require(throws: NotelogError.self) { try opened.unlock(.root(root)) }.code == .wrongPassword)
       #expect(!opened.isUnlocked)
     } else {
-      try opened.unlock(root: root)
+      try opened.unlock(.root(root))
       #expect(opened.info().keyring == "keyring was altered, keyring.copy serves")
     }
     try opened.close()

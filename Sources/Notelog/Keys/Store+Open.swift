@@ -6,36 +6,23 @@ import NotelogBase
 import NotelogCrypto
 
 extension Store {
-  /// Creates a store in a folder that is missing or empty.
-  ///
-  /// - Parameters:
-  ///   - path: The folder's path; `.notelog` is the usual ending.
-  ///   - credential: What unlocks the store from now on.
-  ///   - options: Options.
-  /// - Returns: The store, unlocked.
-  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it
-  ///   should lie in does not exist, or the path is a file's.
-  public static func create(
-    at path: String, unlocking credential: Credential, options: Options = Options()
-  ) throws -> Store {
-    try create(in: try folder(path), unlocking: credential, options: options)
-  }
-
-  /// Creates a store with what belongs into it from the start: its collections, for instance.
+  /// Creates a store in a folder that is missing or empty, with what belongs into it from the start: its
+  /// collections, for instance.
   ///
   /// A crash, or an error, leaves a folder in which a store can be created, and no store; but records that
   /// the closure has committed before a crash are kept, and what there is by then is a store.
   ///
   /// - Parameters:
-  ///   - path: The folder's path.
-  ///   - credential: What unlocks it from now on.
+  ///   - path: The folder's path; `.notelog` is the usual ending.
+  ///   - credential: What unlocks the store from now on.
   ///   - options: Options.
   ///   - body: Writes what belongs into the store, durably.
   /// - Returns: The store, unlocked.
-  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; what the closure throws.
+  /// - Throws: `alreadyExists`, `busy`, `inputOutput`, `full`; `invalidArgument` where the folder that it
+  ///   should lie in does not exist, or the path is a file's; what the closure throws.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options(),
-    filling body: (Store) throws -> Void
+    filling body: (Store) throws -> Void = { _ in }
   ) throws -> Store {
     try create(in: try folder(path), unlocking: credential, options: options, filling: body)
   }
@@ -73,30 +60,6 @@ extension Store {
     let storage = SystemStorage(path: path)
     return try about(storage) { () throws(NotelogError) in
       try open(in: storage, unlocking: credential, options: options)
-    }
-  }
-
-  /// Opens a store once more, with the keys that another opening of this process has: no password is asked
-  /// for, and none worked on.
-  ///
-  /// For a second opening that only reads, as a snapshot for another part of the app, or a copy that was
-  /// restored. Each opening locks its own keys: who locks one locks the other too, where that is meant.
-  ///
-  /// - Parameters:
-  ///   - path: The folder's path.
-  ///   - other: An opening of the store, or of a copy of it, which is unlocked.
-  ///   - options: Options; ``Options/isReadOnly`` where the other writes.
-  /// - Returns: The store, unlocked.
-  /// - Throws: `locked` where the other is locked; `invalidArgument` where it is another store; what
-  ///   `open(at:unlocking:options:)` throws.
-  public static func open(
-    at path: String, sharingKeysOf other: Store, options: Options = Options()
-  ) throws -> Store {
-    let storage = SystemStorage(path: path)
-    return try about(storage) { () throws(NotelogError) in
-      try open(in: storage, options: options) { store throws(NotelogError) in
-        try store.unlock(withKeysOf: other)
-      }
     }
   }
 
@@ -154,14 +117,6 @@ extension Store {
   static func open(
     in storage: any Storage, unlocking credential: Credential?, options: Options
   ) throws(NotelogError) -> Store {
-    try open(in: storage, options: options) { store throws(NotelogError) in
-      if let credential { try store.unlock(credential, "unlocking the store") }
-    }
-  }
-
-  private static func open(
-    in storage: any Storage, options: Options, unlock: (Store) throws(NotelogError) -> Void
-  ) throws(NotelogError) -> Store {
     let isFinished = try Creation.refuseUnfinished(in: storage)
     let events = options.observer.map(EventTeller.init)
     let journal = try Journal.open(in: storage, options: options.journal(telling: events))
@@ -178,7 +133,7 @@ extension Store {
         journal: journal, storage: storage, vault: vault, finding: found.finding,
         schemas: schemas, events: events)
       store.beginFollowing()
-      try unlock(store)
+      if let credential { try store.unlock(credential, "unlocking the store") }
       try store.compareSchemas(of: options.recordTypes)
       if schemas.mend(journal, file, of: storeID) { store.noteSchemas() }
       store.finishKeyring()

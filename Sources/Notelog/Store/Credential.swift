@@ -19,6 +19,7 @@ public enum Credential: Sendable {
   /// The 32 bytes of a recovery key that somebody wrote down.
   case recoveryKey([UInt8])
   /// What ``Store/unlockRoot()`` gave, of this store: it unlocks the store, and is in no slot of its keyring.
+  /// It is refused as `wrongPassword` where it is not the store's root (any more), or the keyring was altered.
   case root(SecretBytes)
 
   /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't
@@ -220,7 +221,7 @@ public final class SecretBytes: Sendable {
 
   let secret: Secret
 
-  private init(_ secret: consuming Secret) { self.secret = secret }
+  init(_ secret: consuming Secret) { self.secret = secret }
 
   /// Takes bytes as they are written into the memory, so that they are never anywhere else.
   ///
@@ -314,11 +315,6 @@ public final class SecretBytes: Sendable {
     guard var text = try? UTF8Span(validating: bytes) else { return try secret.copy() }
     if text.checkForNFC(quickCheck: false) { return try secret.copy() }
     return try Secret(utf8: String(copying: text).precomposedStringWithCanonicalMapping)
-  }
-
-  /// A copy of the unlock root.
-  static func root(of vault: Vault) throws(NotelogError) -> SecretBytes {
-    SecretBytes(try naming("asking for the unlock root") { () throws(CryptoError) in try vault.rootCopy() })
   }
 }
 

@@ -68,16 +68,6 @@ extension Store {
     if journal.isClosed { vault.lock(everything: true) }
   }
 
-  /// Unlocks with the root that another opening of the store has.
-  func unlock(withKeysOf other: Store) throws(NotelogError) {
-    let place = "unlocking the store with another's keys"
-    guard other.storeID == storeID else {
-      throw NotelogError(
-        .invalidArgument, "\(place): that is open at '\(other.journal.path)', and is another store")
-    }
-    try unlock(.root(try SecretBytes.root(of: other.vault)), place)
-  }
-
   /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as
   /// they say.
   func trustSchemas(_ isVerified: Bool) { _ = schemasAreVerified.exchange(isVerified) }

@@ -104,7 +104,7 @@ extension Invocation {
   /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
   private func unlockWithKeptRoot(_ store: Store) throws -> Bool {
     guard let root = RootKeeper.find(store.id) else { return false }
-    do { try store.unlock(root: root) } catch {
+    do { try store.unlock(.root(root)) } catch {
       guard ToolError(any: error).code == .locked else { throw error }
       Console.say("warning", "what is kept of this store does not open it any more")
       return false

@@ -72,7 +72,7 @@ private struct Sketch: Record {
 
     let root = try store.unlockRoot()
     store.lock(.everything)
-    try store.unlock(root: root)
+    try store.unlock(.root(root))
     #expect(try store.get(Memo.self, id)?.text == "remember")
 
     store.lock(.everything)

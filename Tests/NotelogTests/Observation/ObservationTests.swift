@@ -148,7 +148,8 @@ import Testing
     let writer = try folder.create()
     var options = Store.Options()
     options.isReadOnly = true
-    let reader = try Store.open(at: folder.path, sharingKeysOf: writer, options: options)
+    let reader = try await Store.open(
+      at: folder.path, unlocking: .root(writer.unlockRoot()), options: options)
     var notes = reader.changes(of: Note.self).makeAsyncIterator()
     var all = reader.changes().makeAsyncIterator()
     let (other, note) = (Everything(), Note(title: "new"))
