@@ -186,8 +186,7 @@ extension Store {
 /// One step of a rotation: finds records with values under old generations, newest segment first, and seals
 /// those values anew.
 struct Resealing {
-  /// What one transaction takes at most: nobody waits for longer than that for the turn. Values are sealed
-  /// before.
+  /// What one transaction takes at most: nobody waits for longer than that for the turn.
   private static let (recordsMax, bytesMax) = (64, 256 << 10)
   /// How many chunks are committed at a time.
   private static let chunksATransaction = 4
@@ -253,120 +252,107 @@ struct Resealing {
     return false
   }
 
-  /// Seals the values of some records anew, and puts them in one transaction: whoever waits for the turn
-  /// waits for the putting alone. Large values go before, in transactions of their own.
+  /// Seals the values of some records anew, in one transaction. Large values go before, in transactions of
+  /// their own.
   private mutating func resealSome(_ state: inout RotationProgress, _ step: inout RotationStep) throws {
     var group: [(id: ID16, collection: UInt16)] = []
-    var ready: [ID16: ResealedRecord] = [:]
-    var (byteCount, largeByteCount) = (0, 0)
+    var large: [ID16: ResealedValue] = [:]
+    var (recordCount, byteCount) = (0, 0)
     // One record with large values at a time: they may be a step by themselves.
     for (id, collection) in state.pending.suffix(Self.recordsMax).reversed()
-    where byteCount < Self.bytesMax && largeByteCount == 0 {
-      group.append((id, collection))
+    where byteCount < Self.bytesMax && large.isEmpty {
+      recordCount += 1
       do {
-        guard let resealed = try sealAnew(RecordID(id), collection), resealed.isAnyOld else { continue }
-        ready[id] = resealed
-        byteCount += resealed.byteCount
-        largeByteCount += resealed.large.values.reduce(0) { $0 + $1.byteCount }
+        guard let found = try resealLargeValues(RecordID(id), collection) else { continue }
+        group.append((id, collection))
+        byteCount += found.byteCount
+        large = found.large
       } catch let error as NotelogError {
         guard error.isOfOneRecord else { throw error }
         state.failed.insert(id)
       }
     }
-    if !ready.isEmpty {
+    if !group.isEmpty {
       try store.write(.buffered) { tx in
         // Values stay what they are.
         tx.checksRules = false
         for (id, collection) in group {
-          guard let resealed = ready[id] else { continue }
           do throws(NotelogError) {
-            step.resealedCount += try put(RecordID(id), collection, resealed, &tx)
+            step.resealedCount += try reseal(RecordID(id), collection, large, &tx)
           } catch {
             guard error.isOfOneRecord else { throw error }
             state.failed.insert(id)
           }
         }
       }
-      withExtendedLifetime(ready) {}
+      withExtendedLifetime(large) {}
     }
-    state.pending.removeLast(group.count)
+    state.pending.removeLast(recordCount)
     step.failedCount = state.failed.count
-    spent += byteCount + largeByteCount + 64 * group.count
+    spent += byteCount + large.values.reduce(64 * recordCount) { $0 + $1.byteCount }
   }
 
-  /// A record as it is now, its values sealed anew; nil where it is gone. Nobody waits meanwhile.
-  private func sealAnew(_ id: RecordID, _ collection: UInt16) throws -> ResealedRecord? {
+  /// Seals a record's large values anew, as the record is now. Nobody waits meanwhile.
+  ///
+  /// - Returns: The length of the record and, by the ids of what they were before, its large values; nil where
+  ///   it is gone, or nothing is under an old generation.
+  private func resealLargeValues(
+    _ id: RecordID, _ collection: UInt16
+  ) throws -> (byteCount: Int, large: [ID16: ResealedValue])? {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
     var buffer = ReadBuffer()
     let found = try store.journal.read(id.bytes, into: &buffer)
     guard let stored = try OwnedRecord(found, in: collection, buffer) else { return nil }
+    let entries = try stored.entries().filter { old.contains($0.keyReference) }
     var large: [ID16: ResealedValue] = [:]
-    for entry in try stored.entries() where old.contains(entry.keyReference) && entry.flags.contains(.chunked)
-    {
+    for entry in entries where entry.flags.contains(.chunked) {
       guard let index = plan.index(of: entry.number) else { continue }
       try plan.check(entry, index, id, in: stored.body.rawSpan)
       let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
       large[chunks.reference.value] = try resealed(chunks)
     }
-    var nonces = NonceRun()
-    return try sealAnew(stored, plan, large, &nonces)
-  }
-
-  /// A record's version, its values sealed anew.
-  private func sealAnew(
-    _ stored: OwnedRecord, _ plan: CollectionPlan, _ large: [ID16: ResealedValue], _ nonces: inout NonceRun
-  ) throws(NotelogError) -> ResealedRecord {
-    var resealed = ResealedRecord(plan: plan, revision: stored.revision, large: large)
-    for entry in try stored.entries() where old.contains(entry.keyReference) {
-      guard let index = plan.index(of: entry.number) else {
-        // A retired field's value goes with the record's next version; one that the schema doesn't know can't
-        // be opened.
-        guard plan.isRetired(entry.number) else { throw Self.unknownField(stored.id) }
-        resealed.isAnyOld = true
-        continue
-      }
-      let new = plan.keyReference(replacing: entry.keyReference, index)
-      let body = stored.body.rawSpan
-      guard entry.flags.contains(.chunked) else {
-        var content = try store.opener.resealed(
-          entry, in: body, of: stored.id, index, plan, under: new, &nonces)
-        if let digest = plan.digest(of: index), try stored.find(plan.fields[digest].number) != nil {
-          content.digest = try self.digest(of: entry, in: body, stored.id, index, plan, under: new)
-        }
-        resealed.contents[index] = content
-        continue
-      }
-      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an
-      // old generation at all.
-      guard let value = large[ValueReference.value(in: body.extracting(entry.range))],
-        value.content.keyReference == new
-      else { return ResealedRecord(plan: plan, revision: stored.revision, large: large) }
-      resealed.contents[index] = value.content
-    }
-    if !resealed.contents.isEmpty { resealed.isAnyOld = true }
-    if resealed.isAnyOld { resealed.byteCount = stored.body.count }
-    return resealed
+    return entries.isEmpty ? nil : (stored.body.count, large)
   }
 
   /// Writes a record's next version, with its values sealed anew. One that has none under an old generation
   /// any more stays as it is.
   ///
   /// - Returns: How many values were sealed anew.
-  private func put(
-    _ id: RecordID, _ collection: UInt16, _ ready: ResealedRecord, _ tx: inout Transaction
+  private func reseal(
+    _ id: RecordID, _ collection: UInt16, _ large: [ID16: ResealedValue], _ tx: inout Transaction
   ) throws(NotelogError) -> Int {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
     guard let stored = try tx.read(id, plan) else { return 0 }
-    var resealed = ready
-    if resealed.revision != stored.revision || resealed.plan !== plan {
-      // It was changed meanwhile. Sealed now, with the turn: one that changes all the time would never be
-      // done otherwise.
-      resealed = try sealAnew(stored, plan, ready.large, &tx.nonces)
+    var contents: [Int: SealedContent] = [:]
+    let entries = try stored.entries().filter { old.contains($0.keyReference) }
+    for entry in entries {
+      guard let index = plan.index(of: entry.number) else {
+        // A retired field's value goes with the record's next version; one that the schema doesn't know can't
+        // be opened.
+        guard plan.isRetired(entry.number) else { throw Self.unknownField(id) }
+        continue
+      }
+      let new = plan.keyReference(replacing: entry.keyReference, index)
+      let body = stored.body.rawSpan
+      guard entry.flags.contains(.chunked) else {
+        var content = try store.opener.resealed(entry, in: body, of: id, index, plan, under: new, &tx.nonces)
+        if let digest = plan.digest(of: index), try stored.find(plan.fields[digest].number) != nil {
+          content.digest = try self.digest(of: entry, in: body, id, index, plan, under: new)
+        }
+        contents[index] = content
+        continue
+      }
+      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an
+      // old generation at all.
+      guard let content = large[ValueReference.value(in: body.extracting(entry.range))]?.content,
+        content.keyReference == new
+      else { return 0 }
+      contents[index] = content
     }
-    guard resealed.isAnyOld else { return 0 }
+    guard !entries.isEmpty else { return 0 }
     tx.prepare(plan)
-    try tx.merge(id, over: stored, plan, changed: Set(resealed.contents.keys), resealed.contents) { _, _ in }
-    return max(1, resealed.contents.count)
+    try tx.merge(id, over: stored, plan, changed: Set(contents.keys), contents) { _, _ in }
+    return max(1, contents.count)
   }
 
   /// The digest of a value under another generation of its key.
@@ -390,49 +376,30 @@ struct Resealing {
 
   /// Seals a large value anew, chunk by chunk, ahead of its record.
   private func resealed(_ chunks: ChunkOpener) throws -> ResealedValue {
-    let value = ID16.randomValue
-    let begun = BegunUpload(value, store.journal)
+    let resealed = ResealedValue(store.journal, byteCount: chunks.reference.byteCount)
     var batch = Batch()
     // The generation in force of the value's key or, where the field has been given another one, of that.
     let new = chunks.plan.keyReference(replacing: chunks.entry.keyReference, chunks.index)
-    let content = try chunks.resealed(under: new, as: value, into: &batch) {
+    resealed.content = try chunks.resealed(under: new, as: resealed.value, into: &batch) {
       (batch, isLast) throws(NotelogError) in
       if batch.count == Self.chunksATransaction || isLast {
         _ = try store.journal.commit(&batch, .buffered)
         keepSpace()
       }
     }
-    return ResealedValue(content: content, byteCount: chunks.reference.byteCount, begun: begun)
+    return resealed
   }
 }
 
-/// The values of a record's version, sealed anew, before they are written.
-private struct ResealedRecord {
-  let plan: CollectionPlan
-  let revision: UInt64
-  /// The large values that were sealed anew, by the ids of what they were before.
-  let large: [ID16: ResealedValue]
-  var contents: [Int: SealedContent] = [:]
-  /// Whether anything was under an old generation.
-  var isAnyOld = false
-  var byteCount = 0
-}
-
-/// A large value that was sealed anew, and that no record refers to yet.
-private struct ResealedValue {
-  let content: SealedContent
+/// A large value that is sealed anew, and that no record refers to yet: keeps its chunks alive.
+private final class ResealedValue {
+  let value = ID16.randomValue
   let byteCount: Int
-  /// Keeps its chunks alive.
-  let begun: BegunUpload
-}
-
-/// Keeps the chunks of a value alive.
-private final class BegunUpload: Sendable {
-  private let value: ID16
+  var content: SealedContent?
   private let journal: Journal
 
-  init(_ value: ID16, _ journal: Journal) {
-    (self.value, self.journal) = (value, journal)
+  init(_ journal: Journal, byteCount: Int) {
+    (self.journal, self.byteCount) = (journal, byteCount)
     journal.catalog.chunks.beginUpload(value)
   }
 

@@ -262,7 +262,7 @@ import Testing
     if TestEffort.isSoak { print("\(seeds.count) seeds, \(crashCount) crashes in steps of rotations") }
   }
 
-  @Test func `a record that changes after its values were sealed anew keeps the change`() throws {
+  @Test func `a record that changes after it was found to be sealed anew keeps the change`() throws {
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
     let note = Note(title: "before", body: "before")
@@ -281,7 +281,7 @@ import Testing
         }
         ended.signal()
       }.start()
-      // By now it has sealed what is committed, and waits for the turn.
+      // By now it has found what is committed, and waits for the turn.
       #expect(ended.wait(timeout: .now() + 0.5) == .timedOut)
       try tx.update(Note.self, note.id) { $0.set(\.body, "after") }
     }
