@@ -157,10 +157,10 @@ import Testing
         #expect(found.contains("--\(option.long)\t\(option.help)"))
         let name = "--\(option.long)"
         switch option.completion {
-        case .nothing: break
-        case .file: #expect(names(command.words + [name, "x"]) == [":files"])
-        case .folder: #expect(names(command.words + [name, "x"]) == [":folders"])
-        case .words(let words):
+        case []: break
+        case .files: #expect(names(command.words + [name, "x"]) == [":files"])
+        case .folders: #expect(names(command.words + [name, "x"]) == [":folders"])
+        case let words:
           #expect(names(command.words + [name, ""]) == words)
           #expect(names(command.words + [name + "="]) == words.map { "\(name)=\($0)" })
           #expect(names(command.words + [name, "=", String(words[0].dropLast())]).contains(words[0]))
@@ -169,9 +169,9 @@ import Testing
       let arguments = command.positionals.map { _ in "x" }
       for (index, positional) in command.positionals.enumerated() {
         let found = names(command.words + arguments[..<index] + [""])
-        if case .words(let words) = positional.completion { #expect(found == words) }
-        #expect(found.contains(":files") == (positional.completion == .file))
-        #expect(found.contains(":folders") == (positional.completion == .folder))
+        #expect(positional.completion.isEmpty || found == positional.completion)
+        #expect(found.contains(":files") == (positional.completion == .files))
+        #expect(found.contains(":folders") == (positional.completion == .folders))
       }
       // Behind two dashes nothing is an option.
       #expect(names(command.words + ["--", "--"]).allSatisfy { $0.hasPrefix(":") })

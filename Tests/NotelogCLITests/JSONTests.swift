@@ -4,9 +4,7 @@ import Testing
 @testable import NotelogCLI
 
 @Suite struct JSONTests {
-  static func read(_ text: String) throws(JSONReader.Failure) -> JSONValue {
-    try JSONReader.read(Array(text.utf8))
-  }
+  static func read(_ text: String) throws -> JSONValue { try JSONReader.read(Array(text.utf8)) }
 
   @Test func `a document is written with its commas, names and escapes`() throws {
     let nothing: String? = nil
@@ -59,12 +57,12 @@ import Testing
     (#""\ude42""#, 7), (#""\ud83d\u0041""#, 13), ("1 1", 2), ("[", 1), ("'a'", 0), ("\u{FEFF}1", 0),
   ])
   func `text that is not JSON is refused at its place`(text: String, offset: Int) throws {
-    let failure = try #require(throws: JSONReader.Failure.self) { try Self.read(text) }
-    #expect(failure.offset == offset, "\(failure.message)")
+    let failure = try #require(throws: ToolError.self) { try Self.read(text) }
+    #expect(failure.message.hasSuffix(" (at byte \(offset))"), "\(failure.message)")
   }
 
   @Test func `bytes that are not UTF-8 are refused`() {
-    #expect(throws: JSONReader.Failure(offset: 0, message: "a string is not UTF-8")) {
+    #expect(throws: ToolError(.failed, "a string is not UTF-8 (at byte 0)")) {
       try JSONReader.read([0x22, 0xC3, 0x22])
     }
   }
@@ -72,9 +70,9 @@ import Testing
   @Test func `depth and members are bounded`() throws {
     let deep = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
     #expect(throws: Never.self) { try Self.read(deep(JSONReader.depthMax + 1)) }
-    #expect(throws: JSONReader.Failure.self) { try Self.read(deep(JSONReader.depthMax + 2)) }
-    #expect(throws: JSONReader.Failure.self) { try Self.read(String(repeating: "[", count: 1_000_000)) }
+    #expect(throws: ToolError.self) { try Self.read(deep(JSONReader.depthMax + 2)) }
+    #expect(throws: ToolError.self) { try Self.read(String(repeating: "[", count: 1_000_000)) }
     let wide = (0...JSONReader.membersMax).map { "\"\($0)\":0" }.joined(separator: ",")
-    #expect(throws: JSONReader.Failure.self) { try Self.read("{\(wide)}") }
+    #expect(throws: ToolError.self) { try Self.read("{\(wide)}") }
   }
 }

@@ -41,28 +41,26 @@ struct Invocation: Sendable {
 
   /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
   func seconds(of option: Option, in range: ClosedRange<UInt32>) throws -> UInt32? {
-    guard let text = value(of: option) else { return nil }
-    let units: [Character: UInt32] = ["s": 1, "m": 60, "h": 3600]
-    guard let unit = text.last.flatMap({ units[$0] }), let number = UInt32(text.dropLast()),
-      case (let seconds, false) = number.multipliedReportingOverflow(by: unit), range.contains(seconds)
-    else {
-      throw ToolError.usage("--\(option.long) takes a time like 90s, 15m or 2h, up to 24h, not '\(text)'")
-    }
-    return seconds
+    try quantity(
+      of: option, in: range, ["s": 1, "m": 60, "h": 3600], "a time like 90s, 15m or 2h, up to 24h")
   }
 
   /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
   func byteCount(of option: Option, in range: ClosedRange<Int>) throws -> Int? {
+    let bounds = "from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M"
+    let units = ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+    return try quantity(of: option, in: range, units, "a number of bytes \(bounds)")
+  }
+
+  /// The option's value as a number with a unit behind it.
+  private func quantity<N: FixedWidthInteger>(
+    of option: Option, in range: ClosedRange<N>, _ units: [String: N], _ form: String
+  ) throws -> N? {
     guard let text = value(of: option) else { return nil }
-    let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
-    let unit = text.last.flatMap { units[$0] }
-    let number = Int(unit == nil ? text[...] : text.dropLast())
-    guard let (count, overflow) = number?.multipliedReportingOverflow(by: unit ?? 1), !overflow,
-      range.contains(count)
-    else {
-      let bounds = "from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M"
-      throw ToolError.usage("--\(option.long) takes a number of bytes \(bounds), not '\(text)'")
-    }
-    return count
+    let unit = text.last.map { $0.isNumber ? "" : String($0) } ?? ""
+    guard let factor = units[unit], let number = N(text.dropLast(unit.count)),
+      case (let product, false) = number.multipliedReportingOverflow(by: factor), range.contains(product)
+    else { throw ToolError.usage("--\(option.long) takes \(form), not '\(text)'") }
+    return product
   }
 }

@@ -1,18 +1,19 @@
 // One option of the command line: everything that parser, help, man page and completions say of it.
 
+/// What a shell completes a value with where it knows more than the tool.
+extension [String] {
+  static let files = [":files"]
+  static let folders = [":folders"]
+}
+
 /// An option, with a value or without one.
 struct Option: Sendable, Equatable {
-  /// How a shell completes a value.
-  enum Completion: Sendable, Equatable {
-    case nothing, file, folder
-    case words([String])
-  }
-
   var long: String
   var short: Character?
   /// What the value is called in help, `FILE` for instance; `nil` for an option without a value.
   var value: String?
-  var completion = Completion.nothing
+  /// What a value may be, for shells that complete it.
+  var completion: [String] = []
   /// May be given several times.
   var repeats = false
   var help: String
@@ -27,7 +28,7 @@ struct Option: Sendable, Equatable {
 /// An argument known by its place.
 struct Positional: Sendable, Equatable {
   var name: String
-  var completion = Option.Completion.nothing
+  var completion: [String] = []
   var isOptional = false
   var repeats = false
   var help: String
@@ -45,7 +46,7 @@ extension Option {
   static let help = Option(long: "help", short: "h", help: "show help and exit")
   static let version = Option(long: "version", help: "show the version and exit")
   static let passwordFile = Option(
-    long: "password-file", value: "FILE", completion: .file,
+    long: "password-file", value: "FILE", completion: .files,
     help: "read the password from FILE; one newline at its end is dropped")
   static let passwordDescriptor = Option(
     long: "password-fd", value: "N",
@@ -56,13 +57,13 @@ extension Option {
       "run COMMAND, and take the first line that it prints as the password; it is cut into words at blanks, with quotes as in a shell, but no "
       + "shell runs it")
   static let keyFile = Option(
-    long: "key-file", value: "FILE", completion: .file,
+    long: "key-file", value: "FILE", completion: .files,
     help: "read a 32-byte key from FILE; one newline at its end is dropped")
   static let recoveryFile = Option(
-    long: "recovery-file", value: "FILE", completion: .file,
+    long: "recovery-file", value: "FILE", completion: .files,
     help: "read a recovery key from FILE, as it was printed")
   static let deviceSecret = Option(
-    long: "device-secret", value: "FILE", completion: .file,
+    long: "device-secret", value: "FILE", completion: .files,
     help: "this device's secret, which some keys need; $XDG_STATE_HOME/notelog/device-secret unless given")
   static let json = Option(long: "json", help: "print JSON")
   static let unlock = Option(
@@ -96,7 +97,7 @@ extension Option {
 }
 
 extension Positional {
-  static let store = Positional(name: "STORE", completion: .folder, help: "the store's folder")
+  static let store = Positional(name: "STORE", completion: .folders, help: "the store's folder")
 }
 
 // MARK: - One command of the tool, and the table of them all.

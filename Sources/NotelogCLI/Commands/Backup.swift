@@ -17,7 +17,7 @@ extension Command {
       """,
     positionals: [
       .store,
-      Positional(name: "DEST", completion: .folder, help: "the backup's folder; made if it is missing"),
+      Positional(name: "DEST", completion: .folders, help: "the backup's folder; made if it is missing"),
     ],
     options: [checkParts, .json],
     examples: [
@@ -40,8 +40,8 @@ extension Command {
       'notelog salvage BACKUP --to NEW' brings all of them along without.
       """,
     positionals: [
-      Positional(name: "BACKUP", completion: .folder, help: "the backup's folder"),
-      Positional(name: "STORE", completion: .folder, help: "the new store's folder, missing or empty"),
+      Positional(name: "BACKUP", completion: .folders, help: "the backup's folder"),
+      Positional(name: "STORE", completion: .folders, help: "the new store's folder, missing or empty"),
     ],
     options: [.json], run: restoreBackup)
 }
@@ -49,13 +49,10 @@ extension Command {
 private func backUp(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   let credential = try SecretSource.given(call)
-  let done = try Interrupt.deferred {
-    try withProgress("backing up", missing: call.noStore, into: call.positionals[1]) {
-      progress in
-      try Store.backup(
-        of: call.store, to: call.positionals[1], unlocking: credential,
-        checkingAll: call.has(Command.checkParts), progress: progress)
-    }
+  let done = try withProgress("backing up", missing: call.noStore, into: call.positionals[1]) { progress in
+    try Store.backup(
+      of: call.store, to: call.positionals[1], unlocking: credential,
+      checkingAll: call.has(Command.checkParts), progress: progress)
   }
   let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
   try call.print(
@@ -87,18 +84,16 @@ private func restoreBackup(_ call: Invocation) throws -> ExitCode {
 
 private func restoreBackup(_ call: Invocation, _ credential: Credential?) throws -> ExitCode {
   let (backup, store) = (call.positionals[0], call.positionals[1])
-  let findings = try Interrupt.deferred {
-    try withProgress(
-      "restoring",
-      missing: ToolError(
-        .noStore, "there is no backup at '\(backup)'",
-        hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
-      taken: ToolError(
-        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
-      into: store
-    ) { progress in
-      try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)
-    }
+  let findings = try withProgress(
+    "restoring",
+    missing: ToolError(
+      .noStore, "there is no backup at '\(backup)'",
+      hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
+    taken: ToolError(
+      .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
+    into: store
+  ) { progress in
+    try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)
   }
   try call.print(
     findings.filter(\.isDamage).isEmpty

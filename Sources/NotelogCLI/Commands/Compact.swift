@@ -22,9 +22,7 @@ private func compactStore(_ call: Invocation) throws -> ExitCode {
     byteCountBefore = store.info().byteCount
     // Another segment takes something by itself: the store must not become larger.
     if store.compactionForecast.segments.isEmpty { return nil }
-    return try Interrupt.deferred {
-      try withProgress("compacting") { progress in try store.compact(progress: progress) }
-    }
+    return try withProgress("compacting") { progress in try store.compact(progress: progress) }
   }
   if Interrupt.isRequested { throw ToolError.interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.

@@ -77,13 +77,8 @@ extension StoredPiece {
     let record = record.map { "  \($0.shown)" } ?? ""
     let collection = collection.map { "  collection \($0)" } ?? ""
     let note = note.isEmpty ? "" : "  " + note
-    let place = Self.padded(offset, 10) + Self.padded(byteCount, 10)
+    let place = [offset, byteCount].map { "".padded(to: 10 - "\($0)".count) + "\($0)" }.joined()
     return "\(place)  \(kind.rawValue)\(revision)\(record)\(collection)\(note)\(damage)"
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: " ", count: max(0, width - digits.count)) + digits
   }
 
   fileprivate var json: JSONValue {

@@ -26,7 +26,7 @@ extension Command {
     ], run: exportRecords)
 
   fileprivate static let format = Option(
-    long: "as", value: "FORMAT", completion: .words(ExportFormat.allCases.map(\.rawValue)),
+    long: "as", value: "FORMAT", completion: ExportFormat.allCases.map(\.rawValue),
     help: "sql, csv or jsonl; sql unless given")
 }
 

@@ -32,7 +32,7 @@ extension Command {
     positionals: [
       .store,
       Positional(
-        name: "FILE", completion: .file, isOptional: true,
+        name: "FILE", completion: .files, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
     options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, into, yes, propose],
@@ -53,7 +53,7 @@ extension Command {
   fileprivate static let durable = Option(
     long: "durable", help: "make each commit durable before the next one begins")
   fileprivate static let from = Option(
-    long: "from", value: "KIND", completion: .words(TableKind.allCases.map(\.rawValue)),
+    long: "from", value: "KIND", completion: TableKind.allCases.map(\.rawValue),
     help: "take a table over: sqlite, csv or jsonl")
   fileprivate static let tableName = Option(
     long: "table", value: "NAME", help: "the table of an SQLite database")
@@ -87,7 +87,7 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
       do {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-          try batch.add(line, number: reader.lineNumber)
+          try batch.add(line)
           guard batch.batch.isFull(batchCount) else { continue }
           try batch.commit(upTo: reader.lineNumber)
           reader.tell(progress)
@@ -209,7 +209,6 @@ private struct ImportBatch {
   /// Whether ids are printed.
   let isAcknowledging: Bool
   var batch = RecordBatch()
-  var ids: Set<RecordID> = []
   /// The collections met so far, by the name that lines give them.
   var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
@@ -217,8 +216,8 @@ private struct ImportBatch {
   /// The number of the last line that was committed.
   var committedLine = 0
 
-  mutating func add(_ line: [UInt8], number: Int) throws {
-    let json = try JSONReader.read(line, errorPrefix: "")
+  mutating func add(_ line: [UInt8]) throws {
+    let json = try JSONReader.read(line)
     guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
     for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
       throw ToolError(.failed, "a record has no member '\(member.name)'")
@@ -244,11 +243,6 @@ private struct ImportBatch {
       // Where there is none, it says which name may have been meant.
       let known = if let found = types[field.name] { found } else { try collection.field(field.name) }
       values[field.name] = try Self.value(field, known)
-    }
-    // Two versions of a record are two commits' work.
-    if !ids.insert(id).inserted {
-      try commit(upTo: number - 1)
-      ids.insert(id)
     }
     batch.add(id, values, to: collection, byteCount: line.count)
   }
@@ -286,7 +280,6 @@ private struct ImportBatch {
     try batch.commit(to: store, durability)
     hasFailed = false
     committedLine = line
-    ids.removeAll(keepingCapacity: true)
     guard isAcknowledging else { return }
     do {
       for record in records { try Console.out.write(record.id.shown + "\n") }

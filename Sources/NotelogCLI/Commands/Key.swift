@@ -52,7 +52,7 @@ extension Command {
     options: [.newPasswordFile, .scryptLogN, .yes], run: grantKeys)
 
   fileprivate static let keyClass = Option(
-    long: "class", value: "CLASS", completion: .words(KeyClass.allCases.map(\.rawValue)),
+    long: "class", value: "CLASS", completion: KeyClass.allCases.map(\.rawValue),
     help:
       "when it may be used: whenUnlocked (until the store is locked), afterFirstUnlock (until the process ends) or always; "
       + "with ThisDeviceOnly behind it, on this device only")

@@ -11,16 +11,14 @@ enum NotelogTool {
     Platform.refuseCoreDumps()
     Platform.refuseBacktraces()
     Interrupt.install()
-    exit(run(arguments: ProcessArguments.read()).rawValue)
+    exit(run().rawValue)
   }
 
   /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
-  private static func run(arguments: [ProcessArguments.Word]) -> ExitCode {
+  private static func run() -> ExitCode {
+    let parser = Parser(table: .standard, help: .help, version: .version)
     let call: Invocation
-    do {
-      call = try Parser(table: .standard, help: .help, version: .version).parse(
-        try ProcessArguments.texts(arguments))
-    } catch { return report(error) }
+    do { call = try parser.parse(try ProcessArguments.read()) } catch { return report(error) }
     var code: ExitCode
     do {
       code = try call.command.run(call)
@@ -101,7 +99,7 @@ extension Command {
     words: ["generate", "completions"], summary: "print the completions for a shell",
     positionals: [
       Positional(
-        name: "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
+        name: "SHELL", completion: Shell.allCases.map(\.rawValue),
         help: Shell.allCases.map(\.rawValue).joined(separator: ", "))
     ]
   ) { (call) in

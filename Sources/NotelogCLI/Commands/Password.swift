@@ -32,7 +32,7 @@ extension Command {
 
 extension Option {
   static let newPasswordFile = Option(
-    long: "new-password-file", value: "FILE", completion: .file, help: "read the new password from FILE")
+    long: "new-password-file", value: "FILE", completion: .files, help: "read the new password from FILE")
 }
 
 extension Invocation {

@@ -20,7 +20,7 @@ extension Command {
     ], run: salvageStore)
 
   fileprivate static let to = Option(
-    long: "to", value: "NEW", completion: .folder, help: "the new store's folder, missing or empty")
+    long: "to", value: "NEW", completion: .folders, help: "the new store's folder, missing or empty")
   fileprivate static let olderVersions = Option(
     long: "older-versions", help: "save a record whose newest version is lost in an older one, and name it")
   fileprivate static let storeID = Option(

@@ -34,7 +34,8 @@ extension Command {
     words: ["agent", "lock"], summary: "the same as lock", positionals: [optionalStore], run: lockStores)
 
   static let optionalStore = Positional(
-    name: "STORE", completion: .folder, isOptional: true, help: "the store's folder; all stores unless given")
+    name: "STORE", completion: .folders, isOptional: true, help: "the store's folder; all stores unless given"
+  )
 
   static let agentWarning =
     "Any program that runs as the same user can ask for what is kept, as it could read the memory of any other program of the user. For as "
@@ -43,7 +44,7 @@ extension Command {
   static let keepFor = Option(
     long: "for", value: "TIME", help: "keep it for TIME: 90s, 15m or 2h, up to 24h; 15m unless given")
   fileprivate static let keeper = Option(
-    long: "keep", value: "WHERE", completion: .words(RootKeeper.allCases.map(\.rawValue)),
+    long: "keep", value: "WHERE", completion: RootKeeper.allCases.map(\.rawValue),
     help: "agent: in the agent's memory, which is the default; kernel: in the kernel's keyring")
 
   /// The times that `--for` takes.

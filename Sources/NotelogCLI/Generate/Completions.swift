@@ -20,7 +20,7 @@ extension CommandTable {
     }
     let word = words.last.map { $0 == "=" ? "" : $0 } ?? ""
     let found =
-      option?.completion.candidates
+      option?.completion
       ?? (takesOptions && word.hasPrefix("-")
         ? optionCandidates(arguments, word) : wordCandidates(arguments))
     return found.filter { $0.hasPrefix(word) || $0.hasPrefix(":") }
@@ -35,7 +35,7 @@ extension CommandTable {
 
   private func optionCandidates(_ arguments: [String], _ word: String) -> [String] {
     if let sign = word.firstIndex(of: "="), let option = valuedOption(String(word[..<sign])) {
-      return option.completion.candidates.map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
+      return option.completion.map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
     }
     let command = commands.first { arguments.starts(with: $0.words) }
     return (command?.allOptions ?? Option.common).map { "--\($0.long)\t\($0.help)" }
@@ -57,18 +57,7 @@ extension CommandTable {
     let positional =
       place < command.positionals.count
       ? command.positionals[place] : command.positionals.last.flatMap { $0.repeats ? $0 : nil }
-    return found + (positional?.completion.candidates ?? [])
-  }
-}
-
-extension Option.Completion {
-  fileprivate var candidates: [String] {
-    switch self {
-    case .nothing: []
-    case .file: [":files"]
-    case .folder: [":folders"]
-    case .words(let words): words
-    }
+    return found + (positional?.completion ?? [])
   }
 }
 

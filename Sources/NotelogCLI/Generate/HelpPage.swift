@@ -55,10 +55,9 @@ private func columns(_ rows: [(String, String)]) -> [String] {
   let width = min(24, rows.map(\.0.count).max() ?? 0)
   return rows.flatMap { name, text in
     let lines = wrapped(text, width: 80 - width - 4).split(separator: "\n").map(String.init)
-    let indent = String(repeating: " ", count: width + 4)
+    let indent = "".padded(to: width + 4)
     if name.count > width { return ["  " + name] + lines.map { indent + $0 } }
-    let padding = String(repeating: " ", count: width - name.count + 2)
-    return ["  " + name + padding + (lines.first ?? "")] + lines.dropFirst().map { indent + $0 }
+    return ["  " + name.padded(to: width + 2) + (lines.first ?? "")] + lines.dropFirst().map { indent + $0 }
   }
 }
 

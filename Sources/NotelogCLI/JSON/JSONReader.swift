@@ -1,34 +1,35 @@
 // Reads one JSON value out of bytes that may be hostile: every depth, count and escape is checked.
 
 struct JSONReader {
-  /// What is wrong, and where.
-  struct Failure: Error, Equatable, Sendable {
-    var offset: Int
-    var message: String
-  }
-
   /// How deep arrays and objects may lie in one another.
   static let depthMax = 32
   /// How many members an object may have: as many as a record has fields, and some.
   static let membersMax = 8192
 
   private let bytes: [UInt8]
+  private let errorPrefix: String
   private var offset = 0
 
-  /// Reads `bytes`, which hold one value and nothing else but white space.
-  static func read(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
-    var reader = JSONReader(bytes: bytes)
+  /// Reads `bytes`, which hold one value and nothing else but white space; what is wrong, and where, is said
+  /// behind `errorPrefix`.
+  static func read(_ bytes: [UInt8], errorPrefix: String = "") throws -> JSONValue {
+    var reader = JSONReader(bytes: bytes, errorPrefix: errorPrefix)
     let value = try reader.value(depth: 0)
     reader.skipSpace()
     guard reader.peek == nil else { throw reader.failure("something follows the value") }
     return value
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: [UInt8], errorPrefix: String) {
+    self.bytes = bytes
+    self.errorPrefix = errorPrefix
+  }
 
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-  private func failure(_ message: String) -> Failure { Failure(offset: offset, message: message) }
+  private func failure(_ message: String, at place: Int? = nil) -> ToolError {
+    ToolError(.failed, "\(errorPrefix)\(message) (at byte \(place ?? offset))")
+  }
 
   private mutating func skipSpace() {
     while let byte = peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
@@ -43,7 +44,7 @@ struct JSONReader {
 
   // MARK: - Values
 
-  private mutating func value(depth: Int) throws(Failure) -> JSONValue {
+  private mutating func value(depth: Int) throws -> JSONValue {
     guard depth <= Self.depthMax else { throw failure("nested deeper than \(Self.depthMax)") }
     skipSpace()
     guard let first = peek else { throw failure("the text ends too early") }
@@ -59,52 +60,55 @@ struct JSONReader {
     }
   }
 
-  private mutating func word(_ word: String, _ value: JSONValue) throws(Failure) -> JSONValue {
+  private mutating func word(_ word: String, _ value: JSONValue) throws -> JSONValue {
     guard bytes[offset...].starts(with: word.utf8) else { throw failure("no value begins like this") }
     offset += word.utf8.count
     return value
   }
 
-  private mutating func array(depth: Int) throws(Failure) -> JSONValue {
-    offset += 1
+  private mutating func array(depth: Int) throws -> JSONValue {
     var values: [JSONValue] = []
-    skipSpace()
-    if accept("]") { return .array(values) }
-    while true {
-      values.append(try value(depth: depth + 1))
-      skipSpace()
-      if accept("]") { return .array(values) }
-      guard accept(",") else { throw failure("a comma or ] is missing") }
-    }
+    try elements(until: "]") { reader in values.append(try reader.value(depth: depth + 1)) }
+    return .array(values)
   }
 
-  private mutating func object(depth: Int) throws(Failure) -> JSONValue {
-    offset += 1
+  private mutating func object(depth: Int) throws -> JSONValue {
     var members: [JSONValue.Member] = []
     var names: Set<String> = []
-    skipSpace()
-    if accept("}") { return .object(members) }
-    while true {
-      skipSpace()
-      guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
-      let start = offset
-      let name = try string()
-      guard names.insert(name).inserted else {
-        throw Failure(offset: start, message: "a name occurs twice")
+    try elements(until: "}") { reader in
+      reader.skipSpace()
+      guard reader.peek == UInt8(ascii: "\"") else { throw reader.failure("a name is missing") }
+      let start = reader.offset
+      let name = try reader.string()
+      guard names.insert(name).inserted else { throw reader.failure("a name occurs twice", at: start) }
+      guard names.count <= Self.membersMax else {
+        throw reader.failure("more than \(Self.membersMax) members")
       }
-      guard names.count <= Self.membersMax else { throw failure("more than \(Self.membersMax) members") }
+      reader.skipSpace()
+      guard reader.accept(":") else { throw reader.failure("a colon is missing") }
+      members.append(JSONValue.Member(name: name, value: try reader.value(depth: depth + 1)))
+    }
+    return .object(members)
+  }
+
+  /// Reads what lies between two brackets, the first of which comes next, with commas between.
+  private mutating func elements(
+    until end: Unicode.Scalar, _ element: (inout JSONReader) throws -> Void
+  ) throws {
+    offset += 1
+    skipSpace()
+    if accept(end) { return }
+    while true {
+      try element(&self)
       skipSpace()
-      guard accept(":") else { throw failure("a colon is missing") }
-      members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
-      skipSpace()
-      if accept("}") { return .object(members) }
-      guard accept(",") else { throw failure("a comma or } is missing") }
+      if accept(end) { return }
+      guard accept(",") else { throw failure("a comma or \(end) is missing") }
     }
   }
 
   // MARK: - Numbers
 
-  private mutating func number() throws(Failure) -> String {
+  private mutating func number() throws -> String {
     let start = offset
     _ = accept("-")
     if !accept("0") { try digits() }
@@ -116,7 +120,7 @@ struct JSONReader {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
-  private mutating func digits() throws(Failure) {
+  private mutating func digits() throws {
     let start = offset
     while let byte = peek, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { offset += 1 }
     guard offset > start else { throw failure("a digit is missing") }
@@ -124,7 +128,7 @@ struct JSONReader {
 
   // MARK: - Strings
 
-  private mutating func string() throws(Failure) -> String {
+  private mutating func string() throws -> String {
     let start = offset
     offset += 1
     var text: [UInt8] = []
@@ -133,7 +137,7 @@ struct JSONReader {
       case UInt8(ascii: "\""):
         offset += 1
         guard let string = String(validating: text, as: UTF8.self) else {
-          throw Failure(offset: start, message: "a string is not UTF-8")
+          throw failure("a string is not UTF-8", at: start)
         }
         return string
       case UInt8(ascii: "\\"): text += try escape()
@@ -146,7 +150,7 @@ struct JSONReader {
     throw failure("a string does not end")
   }
 
-  private mutating func escape() throws(Failure) -> [UInt8] {
+  private mutating func escape() throws -> [UInt8] {
     offset += 1
     guard let letter = peek else { throw failure("an escape does not end") }
     offset += 1
@@ -163,7 +167,7 @@ struct JSONReader {
   }
 
   /// The four digits after `\u`, and the second half where they are the first of a surrogate pair.
-  private mutating func scalar() throws(Failure) -> [UInt8] {
+  private mutating func scalar() throws -> [UInt8] {
     let first = try hex4()
     var code = UInt32(first)
     if (0xD800..<0xDC00).contains(first) {
@@ -176,7 +180,7 @@ struct JSONReader {
     return Array(String(Character(scalar)).utf8)
   }
 
-  private mutating func hex4() throws(Failure) -> UInt16 {
+  private mutating func hex4() throws -> UInt16 {
     var code: UInt16 = 0
     for _ in 0..<4 {
       guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {

@@ -16,8 +16,7 @@ struct Report {
 
   /// Adds rows of the same name, whose members are one.
   mutating func rows(_ name: String, _ words: [String], _ more: JSONValue = [:]) {
-    let padding = String(repeating: " ", count: max(0, width - name.count))
-    lines += words.map { name + padding + $0 }
+    lines += words.map { name.padded(to: width) + $0 }
     add(more)
   }
 
@@ -49,13 +48,4 @@ extension Invocation {
   }
 
   func print(_ report: Report) throws { try print(report.lines, or: report.json) }
-}
-
-extension JSONReader {
-  /// Reads one value; what is wrong is said behind `errorPrefix`.
-  static func read(_ bytes: [UInt8], errorPrefix: String) throws -> JSONValue {
-    do { return try read(bytes) } catch {
-      throw ToolError(.failed, "\(errorPrefix)\(error.message) (at byte \(error.offset))")
-    }
-  }
 }

@@ -50,6 +50,11 @@ func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
 
+extension String {
+  /// The text with blanks behind it, so that it is so wide at least.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}
+
 // MARK: - A buffered stream onto a descriptor, whose every failure is heard of.
 
 /// Standard output: written in pieces of 64 KiB, and when flushed.
@@ -153,15 +158,17 @@ final class Progress: Sendable {
   }
 }
 
-/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking`
-/// has it.
+/// Runs long work of the library, which tells how far it has come, and ends in order on Ctrl-C; what is said of
+/// its errors is as `asking` has it.
 func withProgress<Result>(
   _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
   _ body: (@escaping (Int, Int) -> Bool) throws -> Result
 ) throws -> Result {
   let progress = Progress(what)
   defer { progress.finish() }
-  return try asking(missing: missing, taken: taken, into: target) {
-    try body { done, total in progress.update(done, of: total) }
+  return try Interrupt.deferred {
+    try asking(missing: missing, taken: taken, into: target) {
+      try body { done, total in progress.update(done, of: total) }
+    }
   }
 }

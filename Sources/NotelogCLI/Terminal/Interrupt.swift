@@ -17,8 +17,8 @@ enum Interrupt {
 
   /// Runs `body`, during which the first Ctrl-C only makes `isRequested` true.
   static func deferred<Result>(_ body: () throws -> Result) throws -> Result {
-    deferring.store(true, ordering: .relaxed)
-    defer { deferring.store(false, ordering: .relaxed) }
+    let before = deferring.exchange(true, ordering: .relaxed)
+    defer { deferring.store(before, ordering: .relaxed) }
     return try body()
   }
 

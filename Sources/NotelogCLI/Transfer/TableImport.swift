@@ -344,7 +344,7 @@ struct TableProposal {
       "collection \(Escaping.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
     for (index, field) in fields.enumerated() {
       let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
-      text += "  \(Escaping.line(field.name))\(String(repeating: " ", count: width - field.name.count))  "
+      text += "  \(Escaping.line(field.name.padded(to: width)))  "
       text += words.compactMap { $0 }.joined(separator: ", ")
       if let changes = table.columns[index].changes { text += "; \(changes)" }
       if let samples, !samples[index].isEmpty { text += "; for instance \(Escaping.line(samples[index]))" }

@@ -80,10 +80,7 @@ struct RecordShown {
     let name = Console.styled(Escaping.line(collection), .bold)
     let note = isPossiblyStale ? ", possibly older than it was" : ""
     return ["\(name) \(id.shown) revision \(revision)\(note)"]
-      + fields.map { name, content in
-        let padding = String(repeating: " ", count: width - name.count)
-        return "  \(Escaping.line(name))\(padding)  \(Self.text(content))"
-      }
+      + fields.map { "  \(Escaping.line($0.padded(to: width)))  \(Self.text($1))" }
   }
 
   static func text(_ content: Content) -> String {
