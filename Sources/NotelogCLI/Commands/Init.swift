@@ -26,7 +26,7 @@ extension Command {
 
   fileprivate static let empty = Option(long: "empty", help: "make no collection")
   fileprivate static let schemaFile = Option(
-    long: "schema", value: "FILE", completion: .file, help: "take the collections and fields from FILE")
+    long: "schema", value: "FILE", completion: .files, help: "take the collections and fields from FILE")
 }
 
 private func makeStore(_ call: Invocation) throws -> ExitCode {
@@ -52,7 +52,7 @@ private func makeStore(_ call: Invocation) throws -> ExitCode {
   }
   let credential = try SecretSource.given(call) ?? SecretSource.askNew(.passwordFile)
   let store = try Store.create(at: call.store, unlocking: credential, options: options) { store in
-    try store.createCollections(collections.map { ($0.name, $0.fields) })
+    try store.createCollections(collections)
   }
   try store.close()
   return .done

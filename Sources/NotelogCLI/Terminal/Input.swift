@@ -9,7 +9,8 @@ final class Input {
   /// What it is called in messages.
   let name: String
   private let descriptor: Int32
-  private let isOwned: Bool
+  /// Closed when this goes, where it was opened here.
+  private let file: Descriptor?
 
   /// Standard input.
   convenience init() { self.init(borrowing: STDIN_FILENO, name: "standard input") }
@@ -19,7 +20,7 @@ final class Input {
     name = what + (what.isEmpty ? "" : " ") + "'\(path)'"
     // SAFETY: the path outlives the call, and the flags ask for no mode argument.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    isOwned = true
+    file = Descriptor(owning: descriptor)
     if descriptor < 0 {
       throw ToolError(.failed, "cannot read \(what.isEmpty ? "" : "the ")\(name): \(SystemError.text(errno))")
     }
@@ -29,10 +30,8 @@ final class Input {
   init(borrowing descriptor: Int32, name: String) {
     self.name = name
     self.descriptor = descriptor
-    isOwned = false
+    file = nil
   }
-
-  deinit { if isOwned, descriptor >= 0 { close(descriptor) } }
 
   /// How long it is, where that is known: a file's length, and nothing for a pipe.
   var byteCount: Int? { fileStatus.map { Int($0.st_size) } }
@@ -268,25 +267,13 @@ struct Ends: ~Copyable {
 // MARK: - The arguments as the system gave them: bytes, that need not be UTF-8.
 
 enum ProcessArguments {
-  typealias Word = [UInt8]
-
-  /// The process's arguments, without its own name.
-  static func read() -> [Word] {
+  /// The process's arguments as text, without its own name.
+  static func read() throws -> [String] {
     // SAFETY: the system passes argc pointers to strings that end in a zero and live as long as the process.
-    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      unsafe CommandLine.unsafeArgv[index].map { word in
-        unsafe Array(UnsafeBufferPointer(start: word, count: strlen(word))).map(UInt8.init(bitPattern:))
-      }
-    }
-  }
-
-  /// The arguments as text.
-  static func texts(_ words: [Word]) throws -> [String] {
-    try words.map { word in
-      guard let text = String(validating: word, as: UTF8.self) else {
-        throw ToolError.usage("'\(Escaping.line(String(decoding: word, as: UTF8.self)))' is not UTF-8")
-      }
-      return text
+    try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
+      if let text = unsafe String(validatingCString: word) { return text }
+      throw ToolError.usage("'\(Escaping.line(unsafe String(cString: word)))' is not UTF-8")
     }
   }
 }

@@ -15,16 +15,11 @@ import Notelog
 /// In the place of a `key`, a sealed field may have `"keyFrom": "protection", "keys": ["home", "work"]`: each
 /// record names one of these keys in the field `protection`, which is plain text.
 enum InitialSchema {
-  struct Collection: Equatable, Sendable {
-    var name: String
-    var fields: [FieldDescription]
-  }
+  typealias Collection = (name: String, fields: [FieldDescription])
 
   /// What a store is made with when no schema is given.
-  static let standard = [
-    Collection(
-      name: "note",
-      fields: [.plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text)])
+  static let standard: [Collection] = [
+    ("note", [.plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text)])
   ]
 
   /// The most bytes that a schema's file may have.
@@ -46,10 +41,9 @@ enum InitialSchema {
     guard !rows.isEmpty else {
       throw ToolError(.failed, "the schema lists no collection", hint: "--empty makes a store without any")
     }
-    var collections: [Collection] = []
     var names: Set<String> = []
-    for row in rows {
-      let place = "collection \(collections.count + 1)"
+    return try rows.enumerated().map { index, row in
+      let place = "collection \(index + 1)"
       try check(row, has: ["name", "fields"], place)
       guard case .string(let name)? = row["name"], case .array(let fields)? = row["fields"] else {
         throw ToolError(.failed, "\(place) needs a name and a list of fields")
@@ -57,18 +51,18 @@ enum InitialSchema {
       guard names.insert(name).inserted else {
         throw ToolError(.failed, "the collection '\(name)' is there twice")
       }
-      var descriptions: [FieldDescription] = []
       var fieldNames: Set<String> = []
-      for field in fields {
-        let description = try description(of: field, "field \(descriptions.count + 1) of '\(name)'")
-        guard fieldNames.insert(description.name).inserted else {
-          throw ToolError(.failed, "the field '\(description.name)' of '\(name)' is there twice")
+      return (
+        name,
+        try fields.enumerated().map { index, field in
+          let description = try description(of: field, "field \(index + 1) of '\(name)'")
+          guard fieldNames.insert(description.name).inserted else {
+            throw ToolError(.failed, "the field '\(description.name)' of '\(name)' is there twice")
+          }
+          return description
         }
-        descriptions.append(description)
-      }
-      collections.append(Collection(name: name, fields: descriptions))
+      )
     }
-    return collections
   }
 
   private static func description(of json: JSONValue, _ place: String) throws -> FieldDescription {
@@ -119,12 +113,11 @@ enum InitialSchema {
       throw ToolError(
         .failed, #"\#(place) needs both "keyFrom", a field's name, and "keys", a list of names"#)
     }
-    var keys: [String] = []
-    for name in names {
+    let keys = try names.map { name in
       guard case .string(let name) = name else {
         throw ToolError(.failed, #""keys" of \#(place) lists what is no name"#)
       }
-      keys.append(name)
+      return name
     }
     return (field, keys)
   }

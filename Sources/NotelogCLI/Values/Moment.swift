@@ -7,7 +7,7 @@ enum Moment {
   /// 0 to 9999, which RFC 3339 cannot say.
   static func text(_ seconds: Double) -> String? {
     guard seconds.isFinite, abs(seconds) < 1e15 else { return nil }
-    let (whole, fraction) = ExactDecimal(seconds).split
+    let (whole, fraction) = split(seconds)
     let (days, rest) = whole.quotientAndRemainder(flooringBy: secondsPerDay)
     let (year, month, day) = civil(daysSince2001: days)
     guard (0...9999).contains(year) else { return nil }
@@ -19,28 +19,45 @@ enum Moment {
   /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z;
   /// `nil` outside the years 0 to 9999 in UTC. There are no leap seconds.
   static func seconds(_ text: String) -> Double? {
-    var scanner = MomentScanner(rest: text[...])
-    guard let year = scanner.digits(4), scanner.accept("-"), let month = scanner.digits(2),
-      scanner.accept("-"),
-      let day = scanner.digits(2), (1...12).contains(month), (1...daysIn(month, of: year)).contains(day)
+    var rest = text.utf8[...]
+    // The number of the next digits, behind one of some signs.
+    func number(_ count: Int, after signs: String = "") -> Int? {
+      if !signs.isEmpty { guard let sign = rest.popFirst(), signs.utf8.contains(sign) else { return nil } }
+      let digits = rest.prefix(count)
+      guard digits.count == count, digits.allSatisfy(isDigit) else { return nil }
+      rest = rest.dropFirst(count)
+      return Int(Substring(digits))
+    }
+    guard let year = number(4), let month = number(2, after: "-"), let day = number(2, after: "-"),
+      (1...12).contains(month), (1...daysIn(month, of: year)).contains(day)
     else { return nil }
     let midnight = days(year, month, day) * secondsPerDay
-    if scanner.rest.isEmpty { return Double(midnight) }
-    guard scanner.accept("T") || scanner.accept("t") || scanner.accept(" "),
-      let hour = scanner.digits(2), scanner.accept(":"), let minute = scanner.digits(2), scanner.accept(":"),
-      let second = scanner.digits(2), hour < 24, minute < 60, second < 60
+    if rest.isEmpty { return Double(midnight) }
+    guard let hour = number(2, after: "Tt "), let minute = number(2, after: ":"),
+      let second = number(2, after: ":"), hour < 24, minute < 60, second < 60
     else { return nil }
-    var fraction = ""
-    if scanner.accept(".") {
-      fraction = scanner.allDigits()
+    var fraction = Substring()
+    if rest.first == UInt8(ascii: ".") {
+      fraction = Substring(rest.dropFirst().prefix(while: isDigit))
+      rest = rest.dropFirst(1 + fraction.utf8.count)
       if fraction.isEmpty { return nil }
     }
-    guard let offset = scanner.offset(), scanner.rest.isEmpty else { return nil }
+    var offset = 0
+    switch rest.first {
+    case UInt8(ascii: "Z"), UInt8(ascii: "z"): rest.removeFirst()
+    case let sign:
+      guard let hours = number(2, after: "+-"), let minutes = number(2, after: ":"), hours < 24, minutes < 60
+      else { return nil }
+      offset = (hours * 3600 + minutes * 60) * (sign == UInt8(ascii: "-") ? -1 : 1)
+    }
+    guard rest.isEmpty else { return nil }
     let whole = midnight + hour * 3600 + minute * 60 + second - offset
     guard years.contains(whole) else { return nil }
     // The nearest double to the last microseconds of the last year is the next year.
-    return ExactDecimal(whole, fraction).double.map { min($0, Double(years.upperBound).nextDown) }
+    return double(whole, String(fraction)).map { min($0, Double(years.upperBound).nextDown) }
   }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
   /// Now, to the millisecond: more digits would only be noise to read.
   static var now: Date {
@@ -85,76 +102,34 @@ enum Moment {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
-}
 
-/// A number as whole part and decimals, so that both can be changed without rounding.
-private struct ExactDecimal {
-  /// Rounded down, and the digits after the point that lead up from it.
-  var split: (whole: Int, fraction: String)
+  // MARK: - Decimals, so that nothing is rounded
 
-  init(_ whole: Int, _ fraction: String) { split = (whole, fraction) }
-
-  /// The shortest decimal that reads back as `double`, which is finite and below 1e15.
-  init(_ double: Double) {
+  /// A double, which is finite and below 1e15: rounded down, and the digits after the point that lead up from
+  /// it. They are those of the shortest decimal that reads back as the double.
+  private static func split(_ double: Double) -> (whole: Int, fraction: String) {
     let parts = abs(double).description.split { $0 == "e" }
     let exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
     let halves = parts[0].split(separator: ".")
     // Below 1e15 only small numbers are written with an exponent.
-    var whole = exponent < 0 ? 0 : Int(halves[0]) ?? 0
+    let whole = exponent < 0 ? 0 : Int(halves[0]) ?? 0
     var fraction = halves.count > 1 && halves[1] != "0" ? String(halves[1]) : ""
     if exponent < 0 { fraction = String(repeating: "0", count: -exponent - 1) + halves[0] + fraction }
-    if double < 0 { (whole, fraction) = Self.negated(whole, fraction) }
-    split = (whole, fraction)
+    return double < 0 ? negated(whole, fraction) : (whole, fraction)
   }
 
-  /// The nearest double.
-  var double: Double? {
-    let (whole, fraction) = split
-    guard whole < 0 else { return Double("\(whole).\(fraction.isEmpty ? "0" : fraction)") }
-    let (positive, rest) = Self.negated(whole, fraction)
-    return Double("-\(positive).\(rest.isEmpty ? "0" : rest)")
+  /// The nearest double to `whole + 0.fraction`.
+  private static func double(_ whole: Int, _ fraction: String) -> Double? {
+    let (positive, rest) = whole < 0 ? negated(whole, fraction) : (whole, fraction)
+    return Double("\(whole < 0 ? "-" : "")\(positive).\(rest.isEmpty ? "0" : rest)")
   }
 
   /// `-(whole + 0.fraction)`, again as a whole part rounded down and a fraction that leads up from it.
-  private static func negated(_ whole: Int, _ fraction: String) -> (Int, String) {
+  private static func negated(_ whole: Int, _ fraction: String) -> (whole: Int, fraction: String) {
     let digits = fraction.utf8.map { Int($0) - 48 }
     guard let last = digits.lastIndex(where: { $0 != 0 }) else { return (-whole, "") }
     let complement = digits[...last].enumerated().map { $0 < last ? 9 - $1 : 10 - $1 }
     return (-whole - 1, complement.map(String.init).joined())
-  }
-}
-
-/// Reads the pieces of a moment's text.
-private struct MomentScanner {
-  var rest: Substring
-
-  mutating func accept(_ character: Character) -> Bool {
-    guard rest.first == character else { return false }
-    rest.removeFirst()
-    return true
-  }
-
-  mutating func digits(_ count: Int) -> Int? {
-    let digits = rest.prefix(count)
-    guard digits.utf8.count == count, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-    rest = rest.dropFirst(count)
-    return Int(digits)
-  }
-
-  mutating func allDigits() -> String {
-    let digits = rest.prefix { $0.isASCII && $0.isNumber }
-    rest = rest[digits.endIndex...]
-    return String(digits)
-  }
-
-  /// `Z`, or `+01:30`, in seconds.
-  mutating func offset() -> Int? {
-    if accept("Z") || accept("z") { return 0 }
-    let sign = accept("+") ? 1 : -1
-    guard sign == 1 || accept("-"), let hours = digits(2), accept(":"), let minutes = digits(2), hours < 24,
-      minutes < 60
-    else { return nil }
-    return sign * (hours * 3600 + minutes * 60)
   }
 }
 
