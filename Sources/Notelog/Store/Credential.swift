@@ -44,33 +44,19 @@ public enum Credential: Sendable {
     throw error
   }
 
-  /// Refuses what is no secret of its kind, in words that say what one is.
-  private func checkSize(_ place: String) throws(NotelogError) {
-    let count: Int
-    switch self {
-    case .password(let text): count = text.utf8.count
-    case .passwordBytes(let bytes), .keyBytes(let bytes), .root(let bytes): count = bytes.byteCount
-    case .key(let bytes), .recoveryKey(let bytes): count = bytes.count
-    }
-    switch self {
-    case .password, .passwordBytes:
-      guard count > NotelogCrypto.Credential.passwordByteCountMax else { return }
-      throw NotelogError(
-        .invalidArgument,
-        "\(place): a password has at most \(NotelogCrypto.Credential.passwordByteCountMax) bytes of UTF-8")
-    case .key, .keyBytes, .recoveryKey:
-      let size = NotelogCrypto.Credential.keySize
-      guard count != size else { return }
-      throw NotelogError(
-        .invalidArgument, "\(place): \(self) has exactly \(size) bytes, this one has \(count)")
-    case .root: throw NotelogError(.invalidArgument, "\(place): an unlock root is in no slot")
-    }
-  }
-
-  /// The secret in memory of its own.
+  /// The secret in memory of its own. What is none of its kind is refused, in words that say what one is.
   func secret(_ place: String) throws(NotelogError) -> NotelogCrypto.Credential {
-    try checkSize(place)
-    return try naming(place) { () throws(CryptoError) in try copied() }
+    if case .root = self { throw NotelogError(.invalidArgument, "\(place): an unlock root is in no slot") }
+    let secret = try naming(place) { () throws(CryptoError) in try copied() }
+    let (size, max) = (NotelogCrypto.Credential.keySize, NotelogCrypto.Credential.passwordByteCountMax)
+    switch secret.kind {
+    case .password where secret.byteCount > max:
+      throw NotelogError(.invalidArgument, "\(place): a password has at most \(max) bytes of UTF-8")
+    case .rawKey where secret.byteCount != size, .recoveryKey where secret.byteCount != size:
+      throw NotelogError(
+        .invalidArgument, "\(place): \(self) has exactly \(size) bytes, this one has \(secret.byteCount)")
+    default: return secret
+    }
   }
 
   private func copied() throws(CryptoError) -> NotelogCrypto.Credential {
@@ -78,7 +64,8 @@ public enum Credential: Sendable {
     case .password(let text):
       return NotelogCrypto.Credential.password(
         try Secret(utf8: text.precomposedStringWithCanonicalMapping))
-    case .passwordBytes(let bytes): return NotelogCrypto.Credential.password(try bytes.normalizedCopy())
+    case .passwordBytes(let bytes):
+      return NotelogCrypto.Credential.password(try bytes.secret.normalizedCopy())
     case .keyBytes(let bytes), .root(let bytes):
       return NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
     case .key(let bytes): return NotelogCrypto.Credential.rawKey(try Secret(copying: bytes.rawSpan))
@@ -232,18 +219,11 @@ public final class SecretBytes: Sendable {
   public convenience init(
     capacity: Int, filling body: (inout MutableRawSpan) throws -> Int
   ) throws {
-    var whole = try Self.room(for: capacity)
+    var whole = try Self.room(for: capacity) { () throws(CryptoError) in try Secret(byteCount: capacity) }
     var span = whole.mutableBytes
     let count = try body(&span)
     precondition((0...capacity).contains(count), "there are no more bytes than there is room for")
-    if count == capacity {
-      self.init(whole)
-    } else {
-      self.init(
-        try naming("making room for a secret") { () throws(CryptoError) in
-          try Secret(copying: whole.bytes.extracting(0..<count))
-        })
-    }
+    self.init(try Self.room(for: count) { () throws(CryptoError) in try whole.copy(0..<count) })
   }
 
   /// How many bytes there are.
@@ -256,24 +236,21 @@ public final class SecretBytes: Sendable {
   ///   - rest: What comes then; nil for nothing.
   /// - Throws: `limitExceeded`, `inputOutput` where there is no memory.
   public convenience init(_ start: [UInt8], followedBy rest: SecretBytes? = nil) throws {
-    var whole = try Self.room(for: start.count + (rest?.byteCount ?? 0))
-    whole.fill(start)
-    if let rest { Self.copy(rest.secret, to: &whole, at: start.count) }
-    self.init(whole)
+    self.init(
+      try Self.room(for: start.count + (rest?.byteCount ?? 0)) { () throws(CryptoError) in
+        let start = try Secret(copying: start.rawSpan)
+        guard let rest else { return start }
+        return try Secret(joining: start, rest.secret)
+      })
   }
 
-  private static func room(for byteCount: Int) throws(NotelogError) -> Secret {
+  private static func room(
+    for byteCount: Int, _ make: () throws(CryptoError) -> Secret
+  ) throws(NotelogError) -> Secret {
     guard (0...byteCountMax).contains(byteCount) else {
       throw NotelogError(.limitExceeded, "secret bytes are at most \(byteCountMax)")
     }
-    return try naming("making room for a secret") { () throws(CryptoError) in
-      try Secret(byteCount: byteCount)
-    }
-  }
-
-  private static func copy(_ source: borrowing Secret, to whole: inout Secret, at offset: Int) {
-    var span = whole.mutableBytes
-    span.copy(source.bytes, at: offset)
+    return try naming("making room for a secret", make)
   }
 
   /// A part of the bytes, in memory of its own.
@@ -284,11 +261,7 @@ public final class SecretBytes: Sendable {
   public func extracting(_ range: Range<Int>) throws -> SecretBytes {
     precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "a part lies within the whole")
     return SecretBytes(
-      try naming("making room for a secret") { () throws(CryptoError) in try Self.part(of: secret, range) })
-  }
-
-  private static func part(of secret: borrowing Secret, _ range: Range<Int>) throws(CryptoError) -> Secret {
-    try Secret(copying: secret.bytes.extracting(range))
+      try Self.room(for: range.count) { () throws(CryptoError) in try secret.copy(range) })
   }
 
   /// Lends the bytes to a closure.
@@ -297,23 +270,16 @@ public final class SecretBytes: Sendable {
   /// - Returns: What the closure returned.
   /// - Throws: What the closure threw.
   public func withBytes<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result {
-    try Self.lend(secret, body)
+    try secret.withBytes(body)
   }
+}
 
-  private static func lend<Result>(
-    _ secret: borrowing Secret, _ body: (RawSpan) throws -> Result
-  ) rethrows -> Result {
-    try body(secret.bytes)
-  }
-
+extension Secret {
   /// A password's bytes in Unicode's normal form C. Most are already; those that aren't go through a
   /// `String`, which stays in ordinary memory until that is used again.
-  func normalizedCopy() throws(CryptoError) -> Secret { try Self.normalizedCopy(secret) }
-
-  private static func normalizedCopy(_ secret: borrowing Secret) throws(CryptoError) -> Secret {
-    let bytes = Span<UInt8>(_bytes: secret.bytes)
-    guard var text = try? UTF8Span(validating: bytes) else { return try secret.copy() }
-    if text.checkForNFC(quickCheck: false) { return try secret.copy() }
+  borrowing func normalizedCopy() throws(CryptoError) -> Secret {
+    guard var text = try? UTF8Span(validating: Span<UInt8>(_bytes: bytes)) else { return try copy() }
+    if text.checkForNFC(quickCheck: false) { return try copy() }
     return try Secret(utf8: String(copying: text).precomposedStringWithCanonicalMapping)
   }
 }

@@ -128,13 +128,14 @@ package struct Credential: ~Copyable, Sendable {
     Credential(kind: .recoveryKey, secret: secret)
   }
 
+  package var byteCount: Int { secret.byteCount }
+
   /// What is thrown where no slot accepts it.
   var refusal: CryptoError { kind == .password ? .wrongPassword : .wrongKey }
 
   /// Refuses a password too long and a key that is no key, before any work.
   borrowing func checkSize() throws(CryptoError) {
-    let count = secret.byteCount
-    guard kind == .password ? count <= Self.passwordByteCountMax : count == Self.keySize else {
+    guard kind == .password ? byteCount <= Self.passwordByteCountMax : byteCount == Self.keySize else {
       throw .limitExceeded(.secret)
     }
   }

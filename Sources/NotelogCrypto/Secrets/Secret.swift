@@ -30,7 +30,7 @@ package struct Secret: ~Copyable, Sendable {
   }
 
   /// Two secrets, one behind the other.
-  init(joining one: borrowing Secret, _ other: borrowing Secret) throws(CryptoError) {
+  package init(joining one: borrowing Secret, _ other: borrowing Secret) throws(CryptoError) {
     try self.init(byteCount: one.byteCount + other.byteCount)
     // SAFETY: the memory is new, and holds as many bytes as both.
     unsafe pointer.copyMemory(from: one.pointer, byteCount: one.byteCount)
@@ -93,8 +93,15 @@ package struct Secret: ~Copyable, Sendable {
   /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
   borrowing func array(_ range: Range<Int>) -> [UInt8] { range.map { bytes.byte(at: $0) } }
 
-  /// Another copy, as a value of its own.
-  package borrowing func copy() throws(CryptoError) -> Secret { try Secret(copying: bytes, in: memory) }
+  /// Another copy, of all of it or a part, as a value of its own.
+  package borrowing func copy(_ range: Range<Int>? = nil) throws(CryptoError) -> Secret {
+    try Secret(copying: bytes.extracting(range ?? 0..<byteCount), in: memory)
+  }
+
+  /// Lends the bytes to a closure.
+  package borrowing func withBytes<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result {
+    try body(bytes)
+  }
 
   // SAFETY: for this file and the primitives; whoever takes it keeps the secret alive meanwhile.
   /// Where the bytes are. Valid while the secret lives.
