@@ -94,9 +94,9 @@ import Testing
   }
 
   @Test func `names hash with their lengths, so that no two pairs run together`() throws {
-    let hash = try FieldName.hash(collection: "note", field: "title")
-    #expect(try FieldName.hash(collection: "notet", field: "itle") != hash)
-    #expect(try FieldName.hash(collection: "title", field: "note") != hash)
+    let hash = try ID16(collection: "note", field: "title")
+    #expect(try ID16(collection: "notet", field: "itle") != hash)
+    #expect(try ID16(collection: "title", field: "note") != hash)
     // SHA-256("NL1name\0" ‖ 04000000 "note" ‖ 05000000 "title"), by another implementation.
     #expect(hash.array == hex("6580b8db65d6fe1348e0385061c417a0"))
   }

@@ -25,7 +25,7 @@ import Testing
     let vectors = try Self.vectors()
     try #require(vectors.count == 5)
     let data = AdditionalData(
-      store: Self.store, record: Self.record, name: try FieldName.hash(collection: "note", field: "title"),
+      store: Self.store, record: Self.record, name: try ID16(collection: "note", field: "title"),
       type: 5,
       flags: 1, key: KeyReference(rawValue: 1))
     let bytes = (0..<data.bytes.byteCount).map { data.bytes.byte(at: $0) }

@@ -25,7 +25,7 @@ import Testing
     }
     #expect(!vault.isUnlocked)
     try vault.unlock(root: root, checking: [SealedSchema(bytes: schema, mac: mac)])
-    _ = try vault.sealingKey(try vault.currentReference(ofKeyNamed: "first"))
+    _ = try vault.sealingKey(try vault.namedKey("first").current)
     vault.close()
     #expect(throws: CryptoError.closed) { _ = try vault.rootCopy() }
   }

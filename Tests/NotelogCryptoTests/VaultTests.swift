@@ -29,7 +29,7 @@ import Testing
     vault.adopt(try vault.changed { try $0.addSlot(.recoveryKey(secret([UInt8](repeating: 1, count: 32)))) })
     vault.adopt(try vault.changed { try $0.addSlot(password("another"), work: .forTests) })
     vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
-    let key = try vault.sealingKey(vault.currentReference(ofKeyNamed: "notes"))
+    let key = try vault.sealingKey(vault.namedKey("notes").current)
     let sealed = try key.seal([1, 2, 3])
 
     let reopened = try reopen(vault)
@@ -44,7 +44,7 @@ import Testing
     let recoveryKey = Credential.recoveryKey(try secret([UInt8](repeating: 1, count: 32)))
     #expect(try reopened.slots(openedBy: recoveryKey) == [2])
     try reopened.unlock(recoveryKey)
-    let again = try reopened.sealingKey(reopened.currentReference(ofKeyNamed: "notes"))
+    let again = try reopened.sealingKey(reopened.namedKey("notes").current)
     #expect(try again.open(sealed) == [1, 2, 3])
   }
 
@@ -59,12 +59,12 @@ import Testing
     #expect(throws: CryptoError.missingKey(KeyReference(rawValue: 2))) {
       try reopened.sealingKey(KeyReference(rawValue: 2))
     }
-    #expect(throws: CryptoError.rootLocked) { try reopened.currentReference(ofKeyNamed: "notes") }
+    #expect(throws: CryptoError.rootLocked) { try reopened.namedKey("notes").current }
     #expect(throws: CryptoError.rootLocked) {
       try reopened.changed { try $0.addKey(named: "x", class: .whenUnlocked) }
     }
     try reopened.unlock(password("password"))
-    #expect(throws: CryptoError.unknownKeyName) { try reopened.currentReference(ofKeyNamed: "nots") }
+    #expect(throws: CryptoError.unknownKeyName) { try reopened.namedKey("nots") }
   }
 
   /// The salt goes into the password's key, so an altered one is as good as a wrong password; ciphertext and
@@ -86,19 +86,19 @@ import Testing
     let vault = try makeVault()
     vault.adopt(try vault.changed { try $0.addKey(named: "strict", class: .whenUnlocked) })
     vault.adopt(try vault.changed { try $0.addKey(named: "lasting", class: .afterFirstUnlock) })
-    let references = try ["strict", "lasting"].map { try vault.currentReference(ofKeyNamed: $0) }
+    let references = try ["strict", "lasting"].map { try vault.namedKey($0).current }
     let keys = try references.map { try vault.sealingKey($0) }
     let sealed = try keys.map { try $0.seal([7]) }
-    #expect(vault.isUnlocked && vault.lockEpoch == 0)
+    #expect(vault.isUnlocked && vault.state.withLock({ $0.lockCount }) == 0)
 
     vault.lock()
-    #expect(!vault.isUnlocked && vault.lockEpoch == 1)
+    #expect(!vault.isUnlocked && vault.state.withLock({ $0.lockCount }) == 1)
     #expect(throws: CryptoError.locked(.whenUnlocked)) { try keys[0].open(sealed[0]) }
     #expect(throws: CryptoError.locked(.whenUnlocked)) { try vault.sealingKey(references[0]) }
     #expect(try keys[1].open(sealed[1]) == [7])
     #expect(try vault.sealingKey(references[1]).open(sealed[1]) == [7])
     #expect(vault.name(of: references[0]) == nil && vault.name(of: references[1]) == "lasting")
-    #expect(try vault.currentReference(ofKeyNamed: "lasting") == references[1])
+    #expect(try vault.namedKey("lasting").current == references[1])
 
     vault.lock(everything: true)
     #expect(throws: CryptoError.locked(.afterFirstUnlock)) { try keys[1].open(sealed[1]) }
@@ -132,12 +132,12 @@ import Testing
   @Test func `a new generation seals, and the old one still opens`() throws {
     let vault = try makeVault()
     vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
-    let first = try vault.currentReference(ofKeyNamed: "notes")
+    let first = try vault.namedKey("notes").current
     let sealed = try vault.sealingKey(first).seal([1])
     vault.adopt(try vault.changed { try $0.rotate(vault.namedKey("notes")) })
     let reopened = try reopen(vault)
     try reopened.unlock(password("password"))
-    let second = try reopened.currentReference(ofKeyNamed: "notes")
+    let second = try reopened.namedKey("notes").current
     #expect(second > first)
     #expect(try reopened.sealingKey(first).open(sealed) == [1])
     #expect(try reopened.sealingKey(second).refusal(sealed).0 == .tampered)
@@ -192,9 +192,9 @@ import Testing
     let vault = try makeVault()
     let opened = try vault.keyring.openSlot(password("password"))
     #expect(throws: CryptoError.lockedMeanwhile) {
-      try vault.unlockEither { keyring, isOther, epoch throws(CryptoError) in
+      try vault.unlockEither { keyring, isOther, lockCount throws(CryptoError) in
         vault.lock(everything: true)
-        try vault.open(keyring, opened.key, isOther: isOther, [], epoch)
+        try vault.open(keyring, opened.key, isOther: isOther, [], lockCount)
       }
     }
     #expect(!vault.isUnlocked)
@@ -270,7 +270,7 @@ import Testing
   @Test func `a vault locked and unlocked from many threads stays whole`() throws {
     let vault = try Keyring.create(storeID: Self.storeID, credential: rawKey(1))
     vault.adopt(try vault.changed { try $0.addKey(named: "notes", class: .whenUnlocked) })
-    let reference = try vault.currentReference(ofKeyNamed: "notes")
+    let reference = try vault.namedKey("notes").current
     let sealed = try vault.sealingKey(reference).seal([9])
     let results = onThreads(8) { thread in
       var failures = 0

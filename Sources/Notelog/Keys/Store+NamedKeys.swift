@@ -99,11 +99,12 @@ extension Store {
   /// are locked.
   func keyReference(_ name: String) throws(NotelogError) -> UInt32? {
     do throws(CryptoError) {
-      return try vault.currentReference(ofKeyNamed: name).rawValue
-    } catch {
+      let key = try vault.namedKey(name)
       // A field under a shredded key keeps the reference that it has: reading it says that the key is gone,
       // and the others are served.
-      if [.unknownKeyName, .rootLocked, .shredded].contains(error) { return nil }
+      return key.isShredded ? nil : key.current.rawValue
+    } catch {
+      if error == .unknownKeyName || error == .rootLocked { return nil }
       throw opener.refusal(error, "looking up the key \(name)")
     }
   }

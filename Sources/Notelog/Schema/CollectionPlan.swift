@@ -66,7 +66,7 @@ final class CollectionPlan: Sendable {
     var fields: [FieldPlan] = []
     for field in schema.fields where !field.isRetired {
       let hash = try naming("\(schema.name).\(field.name)") { () throws(CryptoError) in
-        try FieldName.hash(collection: schema.firstName, field: field.firstName)
+        try ID16(collection: schema.firstName, field: field.firstName)
       }
       fields.append(FieldPlan(field, nameHash: hash))
     }

@@ -70,8 +70,7 @@ public enum DeviceSecret: Sendable {
 /// This device's secret in a file of its own. What is given out to make keys with is there after a crash too:
 /// the file, its name and the folder's are durable before.
 struct DeviceSecretFile: Sendable {
-  private static let magic: UInt64 = 0x6563_6976_6564_4C4E
-  private static let byteCount = 44
+  private static let head = Array("NLdevice".utf8)
 
   let storage: any Storage
   /// The folder that it lies in, made where it is missing; empty for the storage's own.
@@ -130,13 +129,8 @@ struct DeviceSecretFile: Sendable {
       return nil
     }
     defer { file.close() }
-    var bytes = try Secret(byteCount: Self.byteCount)
-    var target = bytes.mutableBytes
-    guard (try? file.readFully(into: &target, at: 0)) == Self.byteCount, isPrivate(),
-      bytes.bytes.load(UInt64.self, at: 0) == Self.magic,
-      bytes.bytes.load(UInt32.self, at: 40) == Checksum.of(bytes.bytes.extracting(first: 40))
-    else { throw .noDeviceSecret }
-    return try Secret(copying: bytes.bytes.extracting(8..<40))
+    guard let secret = try file.readSecret(behind: Self.head), isPrivate() else { throw .noDeviceSecret }
+    return secret
   }
 
   /// Makes it, unless another process does: several may need it at once.
@@ -144,17 +138,42 @@ struct DeviceSecretFile: Sendable {
     let lock = try self.lock()
     defer { lock.close() }
     if try read() != nil { return }
-    let secret = try Secret.random(byteCount: 32)
-    var bytes = try Secret(byteCount: Self.byteCount)
-    var target = bytes.mutableBytes
-    target.store(Self.magic, at: 0)
-    target.copy(secret.bytes, at: 8)
-    target.store(Checksum.of(target.bytes.extracting(first: 40)), at: 40)
+    let bytes = try Secret.filed(behind: Self.head)
     let partial = path + FileName.partialSuffix
     let file = try storage.openEmpty(partial)
     defer { file.close() }
     try file.writeAll(bytes.bytes, at: 0)
     try file.makeDurable()
     try storage.move(partial, to: path)
+  }
+}
+
+// MARK: - A secret in a file: a head that says whose it is, 32 bytes, and a checksum of both.
+
+extension StorageFile {
+  /// The secret; nil where the file is not what it was.
+  func readSecret(behind head: [UInt8]) throws(CryptoError) -> Secret? {
+    let end = head.count + 32
+    var bytes = try Secret(byteCount: end + 4)
+    var target = bytes.mutableBytes
+    guard (try? readFully(into: &target, at: 0)) == end + 4,
+      bytes.bytes.extracting(first: head.count).array() == head,
+      bytes.bytes.load(UInt32.self, at: end) == Checksum.of(bytes.bytes.extracting(first: end))
+    else { return nil }
+    return try bytes.copy(head.count..<end)
+  }
+}
+
+extension Secret {
+  /// The bytes of a file with a random secret; zeros fill it up.
+  static func filed(behind head: [UInt8], byteCount: Int? = nil) throws(CryptoError) -> Secret {
+    let secret = try Secret.random(byteCount: 32)
+    let end = head.count + 32
+    var bytes = try Secret(byteCount: byteCount ?? end + 4)
+    bytes.fill(head)
+    var target = bytes.mutableBytes
+    target.copy(secret.bytes, at: head.count)
+    target.store(Checksum.of(target.bytes.extracting(first: end)), at: end)
+    return bytes
   }
 }

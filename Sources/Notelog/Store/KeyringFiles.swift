@@ -57,12 +57,9 @@ struct KeyringFiles: Sendable {
 
   /// Whether `keyring` is another one than this, judged by its generation.
   func mayDiffer(from keyring: Keyring) -> Bool {
-    guard let file = try? storage.openFile(Self.name, .read) else { return false }
-    defer { file.close() }
-    var buffer = Buffer()
     let offset = Keyring.generationOffset
-    guard (try? buffer.fill(offset + 8, from: file, at: 0)) == offset + 8 else { return false }
-    return buffer.bytes.load(UInt64.self, at: offset) != keyring.generation
+    let start = start(of: Self.name, byteCount: offset + 8)
+    return start.map { $0.rawSpan.load(UInt64.self, at: offset) != keyring.generation } ?? false
   }
 
   /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie
@@ -77,7 +74,8 @@ struct KeyringFiles: Sendable {
   {
     let others = ((try? storage.names(in: "")) ?? []).filter { name in
       !Self.isOwn(name) && !name.hasSuffix(FileName.partialSuffix)
-        && (name.hasPrefix(FileName.furtherKeyringPrefix) || isUnderAnyName && beginsLikeOne(name))
+        && (name.hasPrefix(FileName.furtherKeyringPrefix)
+          || isUnderAnyName && start(of: name, byteCount: Keyring.magic.count) == Keyring.magic)
     }
     var found: [(name: String, keyring: Keyring)] = []
     for name in [Self.name, Self.copyName] + others.sorted() {
@@ -130,13 +128,12 @@ struct KeyringFiles: Sendable {
     return name
   }
 
-  /// Whether a file begins as a keyring does.
-  private func beginsLikeOne(_ name: String) -> Bool {
-    guard let file = try? storage.openFile(name, .read) else { return false }
+  /// The first bytes of a file; nil where it has fewer, or can't be read.
+  private func start(of name: String, byteCount: Int) -> [UInt8]? {
+    guard let file = try? storage.openFile(name, .read) else { return nil }
     defer { file.close() }
     var buffer = Buffer()
-    return (try? buffer.fill(Keyring.magic.count, from: file, at: 0)) == Keyring.magic.count
-      && buffer.bytes.array() == Keyring.magic
+    return (try? buffer.fill(byteCount, from: file, at: 0)) == byteCount ? buffer.bytes.array() : nil
   }
 
   /// Replaces both files. `keyring` is the first: from then on it is the one that counts.
@@ -150,8 +147,6 @@ struct KeyringFiles: Sendable {
 /// A named key's effaceable secret. No other file of the store holds it, no backup has it, and nothing
 /// replaces the file: it is overwritten where it lies.
 struct EffaceableFile {
-  private static let magic: UInt64 = 0x6563_6166_6665_4C4E
-  private static let checkedByteCount = 68
   /// All of it is overwritten: a block of most file systems, so that nothing of a block is written elsewhere.
   private static let byteCount = 4096
 
@@ -160,6 +155,13 @@ struct EffaceableFile {
   let number: UInt16
 
   private var name: String { FileName.effaceable(number) }
+
+  private var head: [UInt8] {
+    var head = Array("NLefface".utf8) + storeID.array
+    head.append(littleEndian: number)
+    head.append(zeros: 6)
+    return head
+  }
 
   /// Whether it is there, whatever is in it.
   var isThere: Bool {
@@ -172,27 +174,13 @@ struct EffaceableFile {
   func read() throws(CryptoError) -> Secret? {
     guard let file = try? storage.openFile(name, .read) else { return nil }
     defer { file.close() }
-    var bytes = try Secret(byteCount: Self.checkedByteCount)
-    var target = bytes.mutableBytes
-    guard (try? file.readFully(into: &target, at: 0)) == Self.checkedByteCount,
-      bytes.bytes.load(UInt64.self, at: 0) == Self.magic, ID16(bytes.bytes, at: 8) == storeID,
-      bytes.bytes.load(UInt16.self, at: 24) == number,
-      bytes.bytes.load(UInt32.self, at: 64) == Checksum.of(bytes.bytes.extracting(first: 64))
-    else { return nil }
-    return try Secret(copying: bytes.bytes.extracting(32..<64))
+    return try file.readSecret(behind: head)
   }
 
   /// Makes one, durably, before the key that needs it. What is there is of a key that never came to be.
   func make() throws(NotelogError) {
     do {
-      let secret = try Secret.random(byteCount: 32)
-      var bytes = try Secret(byteCount: Self.byteCount)
-      var target = bytes.mutableBytes
-      target.store(Self.magic, at: 0)
-      storeID.write(into: &target, at: 8)
-      target.store(number, at: 24)
-      target.copy(secret.bytes, at: 32)
-      target.store(Checksum.of(target.bytes.extracting(first: 64)), at: 64)
+      let bytes = try Secret.filed(behind: head, byteCount: Self.byteCount)
       try write(bytes.bytes, .createIfMissing)
       try storage.makeNamesDurable()
     } catch let error as StorageError {

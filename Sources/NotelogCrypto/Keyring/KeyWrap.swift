@@ -29,7 +29,8 @@ extension WrappedKey {
   {
     let context = try SealingContext(key: wrappingKey)
     wrap = try context.sealCommitting(
-      key.bytes, additionalData: additionalData(storeID), nonce: try Random.bytes(SealedValue.nonceSize))
+      key.bytes, additionalData: additionalData(storeID), nonce: try Secret.randomBytes(SealedValue.nonceSize)
+    )
   }
 
   /// The entry's key.

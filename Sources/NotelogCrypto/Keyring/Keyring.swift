@@ -331,7 +331,7 @@ extension Keyring {
       let isPassword = credential.kind == .password
       (kind, self.id, self.grant, rootGeneration) = (credential.kind, id, grant, keyring.rootGeneration)
       logN = isPassword ? work : 0
-      salt = isPassword ? try Random.bytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
+      salt = isPassword ? try Secret.randomBytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
       unknown = []
       let slotKey = try credential.slotKey(salt: salt, logN: logN, storeID: keyring.storeID)
       try wrap(key, under: slotKey, storeID: keyring.storeID)

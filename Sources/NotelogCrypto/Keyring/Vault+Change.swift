@@ -2,7 +2,6 @@
 // (docs/format-keyring.md 10.3 to 10.7).
 
 package import NotelogBase
-import Synchronization
 
 extension Vault {
   /// A keyring that is being changed, from that of one moment and what is open of it, so that scrypt runs
@@ -337,7 +336,7 @@ extension Vault {
     }
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
-      if state.root == nil { epoch.add(1, ordering: .acquiringAndReleasing) }
+      if state.root == nil { state.lockCount += 1 }
       install(keyring, other: other, &state)
       if state.root != nil { (state.names, state.wrappingKeys) = (names, wrappingKeys) }
     }

@@ -21,31 +21,31 @@ extension Vault {
   package func unlock(_ credential: borrowing Credential, checking schemas: [SealedSchema] = [])
     throws(CryptoError)
   {
-    try unlockEither { keyring, isOther, epoch throws(CryptoError) in
+    try unlockEither { keyring, isOther, lockCount throws(CryptoError) in
       let (key, grant) = try keyring.openSlot(credential)
       if grant == 0, try !keyring.verifyMAC(root: key.secret) { throw .tamperedKeyring }
-      try open(keyring, key, grant: grant, isOther: isOther, schemas, epoch)
+      try open(keyring, key, grant: grant, isOther: isOther, schemas, lockCount)
     }
   }
 
   /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets
   /// the count of locks at the moment when this began.
   func unlockEither(
-    _ body: (_ keyring: Keyring, _ isOther: Bool, _ epoch: UInt64) throws(CryptoError) -> Void
+    _ body: (_ keyring: Keyring, _ isOther: Bool, _ lockCount: Int) throws(CryptoError) -> Void
   ) throws(CryptoError) {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
-    let (keyring, other, epoch) = state.withLock { ($0.keyring, $0.other, lockEpoch) }
-    do throws(CryptoError) { try body(keyring, false, epoch) } catch {
+    let (keyring, other, lockCount) = state.withLock { ($0.keyring, $0.other, $0.lockCount) }
+    do throws(CryptoError) { try body(keyring, false, lockCount) } catch {
       guard let other, error.permits(other, insteadOf: keyring) else { throw error }
       // The first finding is the one to report: the fallback's would only say that it was no help.
-      do throws(CryptoError) { try body(other, true, epoch) } catch _ { throw error }
+      do throws(CryptoError) { try body(other, true, lockCount) } catch _ { throw error }
     }
   }
 
   /// Opens what lies under a root that is this keyring's, as its MAC was verified; or under a grant's key.
   func open(
     _ keyring: Keyring, _ key: SharedSecret, grant: UInt32 = 0, isOther: Bool, _ schemas: [SealedSchema],
-    _ epoch: UInt64
+    _ lockCount: Int
   ) throws(CryptoError) {
     var names: [UInt16: String] = [:]
     var wrappingKeys = [grant: key]
@@ -56,7 +56,8 @@ extension Vault {
     }
     try state.withLock { state throws(CryptoError) in
       // Whoever locked the vault while scrypt was at work meant it; whoever changed the root, too.
-      guard epoch == lockEpoch, isOther || state.keyring.rootGeneration == keyring.rootGeneration else {
+      guard lockCount == state.lockCount, isOther || state.keyring.rootGeneration == keyring.rootGeneration
+      else {
         throw .lockedMeanwhile
       }
       // A change adopted meanwhile was made from the other copy: it is not to be undone.
@@ -286,6 +287,6 @@ extension Keyring {
     padded.fill(bytes + [Padding.marker])
     return try context.sealWhole(
       padded.bytes, additionalData: NamedKey.additionalData(number: number, accessClass, storeID: storeID),
-      nonce: try Random.bytes(SealedValue.nonceSize))
+      nonce: try Secret.randomBytes(SealedValue.nonceSize))
   }
 }

@@ -1,7 +1,6 @@
 // A keyring together with what of it is unlocked (docs/format-keyring.md 10.4).
 
 import NotelogBase
-import Synchronization
 
 /// Secrets that lie outside of the keyring, and mostly outside of the store.
 package protocol OutsideSecrets: Sendable {
@@ -26,6 +25,8 @@ package final class Vault: Sendable {
     var names: [UInt16: String] = [:]
     var servedByOther = false
     var isClosed = false
+    /// Counts the locks, so that what was opened can be told to belong to an earlier time.
+    var lockCount = 0
   }
 
   let state: Lock<State>
@@ -33,7 +34,6 @@ package final class Vault: Sendable {
   /// The data keys that are open. Threads look them up millions of times a second; who changes them has the
   /// state's lock.
   private let openKeys = ReadMostly<[KeyReference: SealingKey]>([:])
-  let epoch = Atomic<UInt64>(0)
 
   /// A locked vault.
   ///
@@ -55,9 +55,6 @@ package final class Vault: Sendable {
   /// Whether the chosen keyring was tampered with, and the other copy unlocked instead.
   package var isServedByOtherCopy: Bool { state.withLock { $0.servedByOther } }
 
-  /// Counts the locks, so that what was opened can be told to belong to an earlier time.
-  package var lockEpoch: UInt64 { epoch.load(ordering: .acquiring) }
-
   /// Wipes the unlock root, grants, and the keys of the classes `whenUnlocked`; or all keys: those of the
   /// classes `always` are open again as soon as they are asked for. Waits for calls under way on other
   /// threads.
@@ -65,7 +62,7 @@ package final class Vault: Sendable {
     // In a forked child all of it is zero already, and another thread may have held the mutex.
     guard SecretMemory.shared.isOriginalProcess else { return }
     state.withLock { state in
-      epoch.add(1, ordering: .acquiringAndReleasing)
+      state.lockCount += 1
       let keyring = state.keyring
       func staysOpen(_ accessClass: AccessClass?) -> Bool { !everything && accessClass?.isLasting == true }
       state.root = nil
@@ -116,17 +113,10 @@ package final class Vault: Sendable {
     }
   }
 
-  /// The generation of a named key that new values are sealed under.
+  /// The named key of a name.
   ///
   /// - Throws: ``CryptoError/rootLocked`` while names can't be read, ``CryptoError/unknownKeyName`` where
-  ///   there is no such name, ``CryptoError/shredded``.
-  package func currentReference(ofKeyNamed name: String) throws(CryptoError) -> KeyReference {
-    let key = try namedKey(name)
-    if key.isShredded { throw .shredded }
-    return key.current
-  }
-
-  /// The named key of a name.
+  ///   there is no such name, ``CryptoError/closed``.
   package func namedKey(_ name: String) throws(CryptoError) -> Keyring.NamedKey {
     try state.withLock { state throws(CryptoError) in
       let number = state.names.first { $0.value == name }?.key
@@ -200,9 +190,9 @@ extension Vault {
   /// - Throws: ``CryptoError/wrongKey``, also where the keyring was altered: a credential tells which;
   ///   ``CryptoError/tamperedSchema(_:)``, ``CryptoError/tamperedKeyring``, ``CryptoError/lockedMeanwhile``.
   package func unlock(root: borrowing Secret, checking schemas: [SealedSchema] = []) throws(CryptoError) {
-    try unlockEither { keyring, isOther, epoch throws(CryptoError) in
+    try unlockEither { keyring, isOther, lockCount throws(CryptoError) in
       guard try keyring.verifyMAC(root: root) else { throw .wrongKey }
-      try open(keyring, SharedSecret(try root.copy()), isOther: isOther, schemas, epoch)
+      try open(keyring, SharedSecret(try root.copy()), isOther: isOther, schemas, lockCount)
     }
   }
 }

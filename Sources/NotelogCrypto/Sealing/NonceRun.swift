@@ -30,10 +30,7 @@ package struct NonceRun: ~Copyable, Sendable {
     // SAFETY: three words are the nonce's twenty-four bytes; any bits are words.
     let isDrawn = unsafe span.withUnsafeMutableBytes { bytes in
       guard let start = bytes.baseAddress else { return false }
-      do throws(CryptoError) {
-        try unsafe Random.system(start, byteCount: SealedValue.nonceSize)
-        return true
-      } catch { return false }
+      return unsafe Platform.systemRandom(start, byteCount: SealedValue.nonceSize)
     }
     if isDrawn { left = Self.countMax - 1 }
     return isDrawn

@@ -69,10 +69,12 @@ enum Platform {
     unsafe OPENSSL_cleanse(start, byteCount)
   }
 
-  /// At most 256 bytes from the system's generator.
+  /// Fills memory from the system's generator: keys, salts, nonces.
   static func systemRandom(_ buffer: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
-    // SAFETY: the caller's buffer holds `byteCount` bytes; getentropy(3) refuses more than 256 of them.
-    unsafe getentropy(buffer, byteCount) == 0
+    // SAFETY: within the caller's buffer, which holds `byteCount` bytes; getentropy(3) refuses more than 256.
+    stride(from: 0, to: byteCount, by: 256).allSatisfy { offset in
+      unsafe getentropy(buffer + offset, min(256, byteCount - offset)) == 0
+    }
   }
 
   static func processID() -> Int32 { getpid() }

@@ -22,40 +22,35 @@ package struct Secret: ~Copyable, Sendable {
   /// A copy of bytes; cleansing the original is the caller's business.
   package init(copying bytes: RawSpan, in memory: SecretMemory = .shared) throws(CryptoError) {
     try self.init(byteCount: bytes.byteCount, in: memory)
-    // SAFETY: both hold `byteCount` bytes, and new memory overlaps nothing.
-    let pointer = unsafe self.pointer
-    unsafe bytes.withUnsafeBytes { source in
-      if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: source.count) }
-    }
+    var target = mutableBytes
+    target.copy(bytes, at: 0)
   }
 
   /// Two secrets, one behind the other.
   package init(joining one: borrowing Secret, _ other: borrowing Secret) throws(CryptoError) {
     try self.init(byteCount: one.byteCount + other.byteCount)
-    // SAFETY: the memory is new, and holds as many bytes as both.
-    unsafe pointer.copyMemory(from: one.pointer, byteCount: one.byteCount)
-    unsafe (pointer + one.byteCount).copyMemory(from: other.pointer, byteCount: other.byteCount)
+    var target = mutableBytes
+    target.copy(one.bytes, at: 0)
+    target.copy(other.bytes, at: one.byteCount)
   }
 
   /// The UTF-8 bytes of a text. The text itself stays where Swift keeps it, beyond our reach.
-  package init(utf8 text: String, in memory: SecretMemory = .shared) throws(CryptoError) {
-    var text = text
-    let count = text.utf8.count
-    try self.init(byteCount: count, in: memory)
-    // SAFETY: both hold `count` bytes.
-    let pointer = unsafe self.pointer
-    text.withUTF8 { source in
-      if let start = source.baseAddress { unsafe pointer.copyMemory(from: start, byteCount: count) }
-    }
+  package init(utf8 text: String) throws(CryptoError) {
+    // SAFETY: the bytes of a text are initialised throughout.
+    try unsafe self.init(copying: text.utf8Span.span.bytes)
   }
 
   /// Bytes from the system's generator.
-  package static func random(byteCount: Int, in memory: SecretMemory = .shared) throws(CryptoError) -> Secret
-  {
-    let secret = try Secret(byteCount: byteCount, in: memory)
+  package static func random(byteCount: Int) throws(CryptoError) -> Secret {
+    let secret = try Secret(byteCount: byteCount)
     // SAFETY: the memory is new and holds `byteCount` bytes.
-    try unsafe Random.system(secret.pointer, byteCount: byteCount)
+    guard unsafe Platform.systemRandom(secret.pointer, byteCount: byteCount) else { throw .noRandomness }
     return secret
+  }
+
+  /// Random bytes that are no secret: salts, nonces of wraps.
+  static func randomBytes(_ count: Int) throws(CryptoError) -> [UInt8] {
+    try random(byteCount: count).array(0..<count)
   }
 
   deinit {
@@ -83,11 +78,8 @@ package struct Secret: ~Copyable, Sendable {
 
   /// Overwrites its first bytes.
   package mutating func fill(_ bytes: [UInt8]) {
-    precondition(bytes.count <= byteCount)
     var target = mutableBytes
-    for (offset, byte) in bytes.enumerated() {
-      target.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
-    }
+    target.copy(bytes.rawSpan, at: 0)
   }
 
   /// A part of it in ordinary memory: for what turned out to be no key, such as a key's name.
@@ -108,25 +100,5 @@ package struct Secret: ~Copyable, Sendable {
   @unsafe var pointer: UnsafeMutableRawPointer {
     // SAFETY: the address came from a pointer that was not nil.
     unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
-  }
-}
-
-// MARK: - Random bytes, from the system's generator.
-
-enum Random {
-  /// Fills memory from the system's generator: keys, salts of slots, fresh entropy.
-  static func system(_ buffer: UnsafeMutableRawPointer, byteCount: Int) throws(CryptoError) {
-    var offset = 0
-    while offset < byteCount {
-      let count = min(256, byteCount - offset)
-      // SAFETY: within the caller's buffer.
-      guard unsafe Platform.systemRandom(buffer + offset, byteCount: count) else { throw .noRandomness }
-      offset += count
-    }
-  }
-
-  /// Random bytes that are no secret: salts, nonces of wraps, ids.
-  static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
-    try Secret.random(byteCount: count).array(0..<count)
   }
 }
