@@ -21,10 +21,10 @@ import Testing
     vault.lock(everything: true)
     #expect(throws: CryptoError.rootLocked) { _ = try vault.rootCopy() }
     #expect(throws: CryptoError.tamperedSchema(0)) {
-      try vault.unlock(root: root, checking: [SealedSchema(bytes: [1, 2, 4], mac: mac)])
+      try vault.unlock(root: root, checking: [(bytes: [1, 2, 4], mac: mac)])
     }
     #expect(!vault.isUnlocked)
-    try vault.unlock(root: root, checking: [SealedSchema(bytes: schema, mac: mac)])
+    try vault.unlock(root: root, checking: [(bytes: schema, mac: mac)])
     _ = try vault.sealingKey(try vault.namedKey("first").current)
     vault.close()
     #expect(throws: CryptoError.closed) { _ = try vault.rootCopy() }

@@ -192,9 +192,9 @@ import Testing
     let vault = try makeVault()
     let opened = try vault.keyring.openSlot(password("password"))
     #expect(throws: CryptoError.lockedMeanwhile) {
-      try vault.unlockEither { keyring, isOther, lockCount throws(CryptoError) in
+      try vault.unlockEither(checking: []) { _ in
         vault.lock(everything: true)
-        try vault.open(keyring, opened.key, isOther: isOther, [], lockCount)
+        return opened
       }
     }
     #expect(!vault.isUnlocked)
@@ -207,9 +207,9 @@ import Testing
     let schema: [UInt8] = [1, 2, 3]
     let mac = try unsafe vault.schemaMAC(schema.span.bytes)
     vault.lock(everything: true)
-    let good = SealedSchema(bytes: schema, mac: mac)
+    let good = (bytes: schema, mac: mac)
     #expect(throws: CryptoError.tamperedSchema(1)) {
-      try vault.unlock(password("password"), checking: [good, SealedSchema(bytes: [1, 2, 4], mac: mac)])
+      try vault.unlock(password("password"), checking: [good, (bytes: [1, 2, 4], mac: mac)])
     }
     #expect(!vault.isUnlocked)
     try vault.unlock(password("password"), checking: [good])

@@ -77,6 +77,7 @@ extension Store {
       var step = RotationStep(generation: key.current.rawValue)
       var reseal = Resealing(self, key, budget.untilCancelled)
       try journal.keepingSpace { try reseal.run(&state, &step) }
+      step.failedCount = state.failed.count
       if reseal.isOver { return step }
       try retireOldGenerations(of: key, &step)
       return step
@@ -145,7 +146,8 @@ extension Store {
       try changeKeyring("giving up a generation of a key") { $0.retire(reference) }
       step.retired.append(reference.rawValue)
     }
-    if old.contains(where: { counted.counts[$0.rawValue] != nil && vault.access(to: $0) == .elsewhere }) {
+    if old.contains(where: { counted.counts[$0.rawValue] != nil && vault.refusal(of: $0) == .elsewhere($0) })
+    {
       step.obstacle = "values are sealed under a generation that stayed on another device"
     }
     step.isFinished = empty.count == old.count
@@ -218,7 +220,6 @@ struct Resealing {
       if let segment = state.segment, segment.isFinished { state.resealed.insert(segment.number) }
       state.segment = nil
     } while try findSome(&state)
-    step.failedCount = state.failed.count
     try finish()
   }
 
@@ -288,7 +289,6 @@ struct Resealing {
       withExtendedLifetime(large) {}
     }
     state.pending.removeLast(recordCount)
-    step.failedCount = state.failed.count
     spent += byteCount + large.values.reduce(64 * recordCount) { $0 + $1.byteCount }
   }
 

@@ -217,10 +217,10 @@ extension Store {
     if key.isEffaceable, !EffaceableFile(storage: storage, storeID: storeID, number: key.number).isThere {
       return .missingFile
     }
-    switch vault.access(to: key.current) {
-    case .open: return .open
-    case .locked: return .locked
+    switch vault.refusal(of: key.current) {
+    case nil: return .open
     case .elsewhere: return .elsewhere
+    default: return .locked
     }
   }
 

@@ -9,18 +9,16 @@ import NotelogStorage
 struct KeyringFiles: Sendable {
   static let name = FileName.keyring
   static let copyName = FileName.keyringCopy
-  /// What a file's length is compared with before it is read.
-  static let maximumByteCount = Keyring.byteCountMax
 
   let storage: any Storage
 
   /// Reads both files, which must belong to a store where it is known; or, where another keyring was chosen
   /// than they make, gives that one twice.
   func read(of storeID: ID16? = nil, choosing chosen: Keyring? = nil) -> TwinFile {
-    let first = FileCopy(Self.name, in: storage, upTo: Self.maximumByteCount) { bytes throws(NotelogError) in
+    let first = FileCopy(Self.name, in: storage, upTo: Keyring.byteCountMax) { bytes throws(NotelogError) in
       try Self.parse(bytes, of: storeID)
     }
-    let copy = FileCopy(Self.copyName, in: storage, upTo: Self.maximumByteCount) {
+    let copy = FileCopy(Self.copyName, in: storage, upTo: Keyring.byteCountMax) {
       bytes throws(NotelogError) in
       // They mostly hold the same, which is then read once.
       if bytes == first.bytes, let known = first.content { return known }
@@ -79,7 +77,7 @@ struct KeyringFiles: Sendable {
     }
     var found: [(name: String, keyring: Keyring)] = []
     for name in [Self.name, Self.copyName] + others.sorted() {
-      guard let bytes = try? storage.readWhole(name, upTo: Self.maximumByteCount),
+      guard let bytes = try? storage.readWhole(name, upTo: Keyring.byteCountMax),
         let keyring = try? Self.parse(bytes, of: storeID),
         !found.contains(where: { $0.keyring == keyring })
       else { continue }

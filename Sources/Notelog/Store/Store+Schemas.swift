@@ -283,7 +283,7 @@ struct SchemaRegistry: Sendable {
 extension [UInt16: SchemaRegistry.Stored] {
   /// The schemas in order of their collections, for their MACs to be checked.
   var sealed: [SealedSchema] {
-    sorted { $0.key < $1.key }.map { SealedSchema(bytes: $0.value.bytes, mac: $0.value.mac) }
+    sorted { $0.key < $1.key }.map { ($0.value.bytes, $0.value.mac) }
   }
 }
 

@@ -92,7 +92,8 @@ extension Store {
   private func followOthers() -> Bool {
     defer { hub.settle() }
     var isAnother = false
-    if keyringFiles.mayDiffer(from: vault.keyring), let found = try? keyringFiles.load(of: storeID) {
+    let files = KeyringFiles(storage: storage)
+    if files.mayDiffer(from: vault.keyring), let found = try? files.load(of: storeID) {
       keyringChange.withLock { _ in
         isAnother = vault.follow(found.keyring, other: found.other)
         if isAnother { keyringFinding.withLock { $0 = found.finding } }

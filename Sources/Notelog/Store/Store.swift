@@ -19,7 +19,6 @@ import Synchronization
 public final class Store: Sendable {
   let journal: Journal
   let storage: any Storage
-  let keyringFiles: KeyringFiles
   let vault: Vault
   let opener: FieldOpener
   let indexes = FieldIndexes()
@@ -56,7 +55,6 @@ public final class Store: Sendable {
     registry = Lock(SchemaRegistry(readers))
     self.journal = journal
     self.storage = storage
-    keyringFiles = KeyringFiles(storage: storage)
     self.vault = vault
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)

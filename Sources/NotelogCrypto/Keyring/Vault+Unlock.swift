@@ -21,32 +21,37 @@ extension Vault {
   package func unlock(_ credential: borrowing Credential, checking schemas: [SealedSchema] = [])
     throws(CryptoError)
   {
-    try unlockEither { keyring, isOther, lockCount throws(CryptoError) in
-      let (key, grant) = try keyring.openSlot(credential)
-      if grant == 0, try !keyring.verifyMAC(root: key.secret) { throw .tamperedKeyring }
-      try open(keyring, key, grant: grant, isOther: isOther, schemas, lockCount)
+    try unlockEither(checking: schemas) { keyring throws(CryptoError) in
+      let opened = try keyring.openSlot(credential)
+      if opened.grant == 0, try !keyring.verifyMAC(root: opened.key.secret) { throw .tamperedKeyring }
+      return opened
     }
   }
 
-  /// Tries the keyring, and then the other copy, where what is wrong with the first permits that. `body` gets
-  /// the count of locks at the moment when this began.
+  /// Opens the keyring with what `find` finds for it, the unlock root or a grant's key; or the other copy,
+  /// where what is wrong with the first permits that.
   func unlockEither(
-    _ body: (_ keyring: Keyring, _ isOther: Bool, _ lockCount: Int) throws(CryptoError) -> Void
+    checking schemas: [SealedSchema],
+    _ find: (Keyring) throws(CryptoError) -> (key: SharedSecret, grant: UInt32)
   ) throws(CryptoError) {
     guard SecretMemory.shared.isOriginalProcess else { throw .forked }
     let (keyring, other, lockCount) = state.withLock { ($0.keyring, $0.other, $0.lockCount) }
-    do throws(CryptoError) { try body(keyring, false, lockCount) } catch {
+    do throws(CryptoError) { try open(keyring, find(keyring), isOther: false, schemas, lockCount) } catch {
       guard let other, error.permits(other, insteadOf: keyring) else { throw error }
       // The first finding is the one to report: the fallback's would only say that it was no help.
-      do throws(CryptoError) { try body(other, true, lockCount) } catch _ { throw error }
+      do throws(CryptoError) { try open(other, find(other), isOther: true, schemas, lockCount) } catch _ {
+        throw error
+      }
     }
   }
 
   /// Opens what lies under a root that is this keyring's, as its MAC was verified; or under a grant's key.
-  func open(
-    _ keyring: Keyring, _ key: SharedSecret, grant: UInt32 = 0, isOther: Bool, _ schemas: [SealedSchema],
+  private func open(
+    _ keyring: Keyring, _ opened: (key: SharedSecret, grant: UInt32), isOther: Bool,
+    _ schemas: [SealedSchema],
     _ lockCount: Int
   ) throws(CryptoError) {
+    let (key, grant) = opened
     var names: [UInt16: String] = [:]
     var wrappingKeys = [grant: key]
     if grant == 0 {
@@ -147,15 +152,7 @@ func parentSecret(_ parent: UInt8, _ root: SharedSecret?, _ device: SharedSecret
 }
 
 /// A stored schema, and what shows that somebody with the unlock root stored it.
-package struct SealedSchema: Sendable {
-  package let bytes: [UInt8]
-  package let mac: [UInt8]
-
-  package init(bytes: [UInt8], mac: [UInt8]) {
-    self.bytes = bytes
-    self.mac = mac
-  }
-}
+package typealias SealedSchema = (bytes: [UInt8], mac: [UInt8])
 
 extension Vault {
   /// The slots that a credential opens, as several may have the same password. Costs each slot's work.

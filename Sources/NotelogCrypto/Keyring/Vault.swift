@@ -141,17 +141,15 @@ package final class Vault: Sendable {
     keyring.dataKey(reference).flatMap { name(ofKey: $0.number) }
   }
 
-  /// Whether a data key can be opened now.
-  package enum Access: Sendable { case open, locked, elsewhere }
-
-  /// Whether a data key can be opened, without opening it.
-  package func access(to reference: KeyReference) -> Access {
+  /// Why a data key can't be opened now, without opening it: it is locked, or elsewhere; nil where it can.
+  package func refusal(of reference: KeyReference) -> CryptoError? {
     state.withLock { state in
       let rows = state.keyring.rows(of: reference)
-      if rows.first?.accessClass.isAlways == true { try? openAlways(&state) }
+      guard let accessClass = rows.first?.accessClass else { return .missingKey(reference) }
+      if accessClass.isAlways { try? openAlways(&state) }
       let open = state.wrappingKeys
-      if rows.contains(where: { open[$0.wrappingKey] != nil }) { return .open }
-      return state.root == nil ? .locked : .elsewhere
+      if rows.contains(where: { open[$0.wrappingKey] != nil }) { return nil }
+      return state.root == nil ? .locked(accessClass) : .elsewhere(reference)
     }
   }
 
@@ -190,9 +188,9 @@ extension Vault {
   /// - Throws: ``CryptoError/wrongKey``, also where the keyring was altered: a credential tells which;
   ///   ``CryptoError/tamperedSchema(_:)``, ``CryptoError/tamperedKeyring``, ``CryptoError/lockedMeanwhile``.
   package func unlock(root: borrowing Secret, checking schemas: [SealedSchema] = []) throws(CryptoError) {
-    try unlockEither { keyring, isOther, lockCount throws(CryptoError) in
+    try unlockEither(checking: schemas) { keyring throws(CryptoError) in
       guard try keyring.verifyMAC(root: root) else { throw .wrongKey }
-      try open(keyring, SharedSecret(try root.copy()), isOther: isOther, schemas, lockCount)
+      return (SharedSecret(try root.copy()), 0)
     }
   }
 }
