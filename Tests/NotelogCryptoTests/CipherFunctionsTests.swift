@@ -30,12 +30,12 @@ import Testing
     var broken = try #require(Self.whole)
     unsafe broken.update = { _, _, _, _, _, _ in 0 }
     let key = try secret([UInt8](repeating: 5, count: 32))
-    let usual = try SealingContext(key: key, memory: .shared)
+    let usual = try XAES(key: key, memory: .shared)
     for candidate in [broken, nil] {
       let functions = OpenSSL.choose(candidate)
       // Also with a key given before, with empty messages, and with tags that are wrong.
       #expect(OpenSSL.agreesWithEVP(functions))
-      let context = try XAES<EVPAlone>(key: key, memory: .shared)
+      let context = try XAES(key: key, functions)
       for length in [1, 16, 37, 5_000] {
         let plaintext = try secret((0..<length).map { UInt8(truncatingIfNeeded: $0) })
         let nonce = [UInt8](repeating: UInt8(length % 251), count: 24)
@@ -107,65 +107,4 @@ import Testing
     }
     #expect(!OpenSSL.agreesWithEVP(functions))
   }
-}
-
-/// OpenSSL where the provider's functions are not used.
-private struct EVPAlone: ~Copyable, CryptoLibrary {
-  private let library: OpenSSL
-
-  // SAFETY: all pointers, here and below, go on as they came.
-  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer) throws(CryptoError) {
-    library = try unsafe OpenSSL(key: key, tag: tag, OpenSSL.choose(nil))
-  }
-
-  borrowing func encrypt(
-    _ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32
-  ) -> Bool {
-    // SAFETY: as above.
-    unsafe library.encrypt(input, to: output, byteCount: byteCount)
-  }
-
-  borrowing func makeContext() throws(CryptoError) -> CipherContext { try library.makeContext() }
-
-  borrowing func seal(
-    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
-    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
-    _ plaintext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
-  ) -> Bool {
-    // SAFETY: as above.
-    unsafe library.seal(
-      in: context, key: key, initialisationVector: initialisationVector, additionalData: additionalData,
-      plaintext, to: output)
-  }
-
-  borrowing func open(
-    in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
-    initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
-    _ ciphertext: UnsafeRawBufferPointer, to output: UnsafeMutableRawPointer
-  ) -> Bool {
-    // SAFETY: as above.
-    unsafe library.open(
-      in: context, key: key, initialisationVector: initialisationVector, additionalData: additionalData,
-      ciphertext, to: output)
-  }
-
-  static func sha256(_ bytes: [UInt8]) throws(CryptoError) -> [UInt8] { try OpenSSL.sha256(bytes) }
-
-  static func hmacSHA256(key: RawSpan, _ message: RawSpan) throws(CryptoError) -> [UInt8] {
-    try OpenSSL.hmacSHA256(key: key, message)
-  }
-
-  static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int)
-    throws(CryptoError) -> Secret
-  {
-    try OpenSSL.hkdfSHA256(inputKey, salt: salt, info: info, byteCount: byteCount)
-  }
-
-  static func scrypt(password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int)
-    throws(CryptoError) -> Secret
-  {
-    try OpenSSL.scrypt(password: password, salt: salt, n: n, r: r, p: p, byteCount: byteCount)
-  }
-
-  static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool { OpenSSL.areEqual(one, other) }
 }

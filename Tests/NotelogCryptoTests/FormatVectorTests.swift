@@ -32,7 +32,7 @@ import Testing
     #expect(bytes == vectors[0])
     let key = try SealingKey(byte: 1)
     #expect(try key.open(vectors[1], additionalData: bytes) == Array("Clark".utf8))
-    let context = try SealingContext(
+    let context = try XAES(
       key: secret([UInt8](repeating: 1, count: 32)))
     let plaintext = try secret(Array("Clark".utf8))
     #expect(

@@ -190,6 +190,6 @@ import Testing
 
   private static func fixDigest(_ bytes: [UInt8]) throws -> [UInt8] {
     let body = Array(bytes.dropLast(Keyring.digestSize))
-    return try body + Crypto.sha256(body)
+    return try body + OpenSSL.sha256(body)
   }
 }

@@ -93,7 +93,7 @@
       let classKey = try keyring.open(entry, under: opened.key.secret)
       let effaceable = try secret(Self.pattern(seed: 7))
       let both = try Secret(joining: classKey, effaceable)
-      let wrapping = try Crypto.hkdfSHA256(
+      let wrapping = try OpenSSL.hkdfSHA256(
         both.bytes, salt: keyring.storeID.array, info: Array("NL1/effaceable".utf8))
       let first = reveal(
         try keyring.dataKeys[0].unwrap(under: wrapping, storeID: keyring.storeID))
@@ -139,7 +139,7 @@
 
     /// The key that XAES derives for a sealed value.
     private static func derivedKey(_ key: [UInt8], sealed: [UInt8]) throws -> [UInt8] {
-      let context = try SealingContext(key: secret(key))
+      let context = try XAES(key: secret(key))
       let empty = try secret([])
       _ = try context.sealWhole(
         empty.bytes, additionalData: [], nonce: Array(sealed.prefix(SealedValue.nonceSize)))

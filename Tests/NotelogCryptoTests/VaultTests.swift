@@ -74,7 +74,7 @@ import Testing
     func forge(_ offset: Int) throws -> Vault {
       var forged = Array(bytes.dropLast(32))
       forged[offset] ^= 1
-      forged += try Crypto.sha256(forged)
+      forged += try OpenSSL.sha256(forged)
       return Vault(try Keyring(parsing: forged))
     }
     #expect(throws: CryptoError.wrongPassword) { try forge(72 + 24).unlock(password("password")) }

@@ -1,6 +1,5 @@
 // Published vectors: C2SP XAES-256-GCM, KC-XAES-256-GCM of AWS-LC, RFC 7914 scrypt, RFC 5869 HKDF (FORMAT.md
-// 10.1). Both cryptographic libraries are held against all of them: OpenSSL's functions as the module calls
-// them, and calls of CryptoKit's shape (decision 0101).
+// 10.1), as the module calls OpenSSL.
 
 import COpenSSL
 import Testing
@@ -41,13 +40,8 @@ import Testing
   @Test(arguments: vectors) func `XAES and its commitment agree with the published vectors`(_ vector: Vector)
     throws
   {
-    try agree(OpenSSL.self, vector)
-    try agree(CryptoKitShaped.self, vector)
-  }
-
-  private func agree<Library: CryptoLibrary & ~Copyable>(_: Library.Type, _ vector: Vector) throws {
     let key = try secret([UInt8](repeating: vector.key, count: 32))
-    let context = try XAES<Library>(key: key, memory: .shared)
+    let context = try XAES(key: key, memory: .shared)
     let plaintext = try secret(hex(vector.plaintext))
     let sealed = try context.sealCommitting(
       plaintext.bytes, additionalData: hex(vector.additionalData), nonce: hex(vector.nonce))
@@ -78,19 +72,12 @@ import Testing
   func `the intermediate values of XAES are C2SP's`(_ key: UInt8, _ l: String, _ k1: String, _ kx: String)
     throws
   {
-    try agree(OpenSSL.self, key, l, k1, kx)
-    try agree(CryptoKitShaped.self, key, l, k1, kx)
-  }
-
-  private func agree<Library: CryptoLibrary & ~Copyable>(
-    _: Library.Type, _ key: UInt8, _ l: String, _ k1: String, _ kx: String
-  ) throws {
     let secretKey = try secret([UInt8](repeating: key, count: 32))
     var (block, tag) = ([UInt8](repeating: 0, count: 16), [UInt8](repeating: 0, count: 16))
     let encrypted = try unsafe tag.withUnsafeMutableBytes { tag in
       guard let tag = tag.baseAddress else { throw CryptoError.library }
       // SAFETY: the key has thirty-two bytes, block and tag sixteen.
-      let library = try unsafe Library(key: secretKey.pointer.assumingMemoryBound(to: UInt8.self), tag: tag)
+      let library = try unsafe OpenSSL(key: secretKey.pointer.assumingMemoryBound(to: UInt8.self), tag: tag)
       return unsafe block.withUnsafeMutableBytes { bytes in
         guard let start = bytes.baseAddress else { return false }
         return unsafe library.encrypt(start, to: start, byteCount: 16)
@@ -98,7 +85,7 @@ import Testing
     }
     #expect(encrypted)
     #expect(block == hex(l))
-    let context = try XAES<Library>(key: secretKey, memory: .shared)
+    let context = try XAES(key: secretKey, memory: .shared)
     let plaintext = try secret(Array("XAES-256-GCM".utf8))
     _ = try context.sealWhole(plaintext.bytes, additionalData: [], nonce: hex(Self.letters))
     #expect(context.pageBytes(112..<128) == hex(k1))
@@ -110,12 +97,11 @@ import Testing
 
   @Test func `ten thousand random cases hash to C2SP's value`() throws {
     let expected = hex("e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939")
-    #expect(try accumulatedHash(OpenSSL.self, iterations: 10_000) == expected)
-    #expect(try accumulatedHash(CryptoKitShaped.self, iterations: 10_000) == expected)
+    #expect(try accumulatedHash(iterations: 10_000) == expected)
   }
 
   @Test(.enabled(if: Soak.isOn)) func `a million random cases hash to C2SP's value`() throws {
-    let found = try accumulatedHash(OpenSSL.self, iterations: 1_000_000)
+    let found = try accumulatedHash(iterations: 1_000_000)
     #expect(found == hex("2163ae1445985a30b60585ee67daa55674df06901b890593e824b8a7c885ab15"))
   }
 
@@ -147,9 +133,6 @@ import Testing
     let derived = try OpenSSL.scrypt(
       password: password.bytes, salt: salt, n: n, r: r, p: p, byteCount: 64)
     #expect(reveal(derived) == hex(expected))
-    let other = try CryptoKitShaped.scrypt(
-      password: password.bytes, salt: salt, n: n, r: r, p: p, byteCount: 64)
-    #expect(reveal(other) == hex(expected))
   }
 
   /// RFC 5869, appendix A.1 to A.3.
@@ -173,9 +156,6 @@ import Testing
     let output = try OpenSSL.hkdfSHA256(
       key.bytes, salt: hex(salt), info: hex(info), byteCount: expected.count / 2)
     #expect(reveal(output) == hex(expected))
-    let other = try CryptoKitShaped.hkdfSHA256(
-      key.bytes, salt: hex(salt), info: hex(info), byteCount: expected.count / 2)
-    #expect(reveal(other) == hex(expected))
   }
 
   /// RFC 4231, test case 2.
@@ -184,7 +164,6 @@ import Testing
     let message = try Secret(utf8: "what do ya want for nothing?")
     let expected = hex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
     #expect(try OpenSSL.hmacSHA256(key: key.bytes, message.bytes) == expected)
-    #expect(try CryptoKitShaped.hmacSHA256(key: key.bytes, message.bytes) == expected)
   }
 
   /// FIPS 180-4's examples: "abc" and nothing.
@@ -195,7 +174,6 @@ import Testing
     ]
     for (message, digest) in expected {
       #expect(try OpenSSL.sha256(Array(message.utf8)) == hex(digest))
-      #expect(try CryptoKitShaped.sha256(Array(message.utf8)) == hex(digest))
     }
   }
 
@@ -205,9 +183,7 @@ import Testing
   }
 
   /// C2SP's accumulated test: inputs from one SHAKE-128 stream, sealed values hashed by another.
-  private func accumulatedHash<Library: CryptoLibrary & ~Copyable>(
-    _: Library.Type, iterations: Int
-  ) throws -> [UInt8] {
+  private func accumulatedHash(iterations: Int) throws -> [UInt8] {
     // OpenSSL 3.0 has no squeeze: the whole stream is drawn in one call. A case takes 313 bytes on average.
     let stream = try shake128(of: [], byteCount: iterations * 316 + 100_000)
     #expect(stream.starts(with: hex("7f9c2ba4e88f827d616045507605853e")))
@@ -226,7 +202,7 @@ import Testing
       let nonce = take(24)
       let plaintext = take(Int(take(1)[0]))
       let additionalData = take(Int(take(1)[0]))
-      let sealing = try XAES<Library>(key: key, memory: .shared)
+      let sealing = try XAES(key: key, memory: .shared)
       let message = try secret(plaintext)
       let sealed = try sealing.sealWhole(message.bytes, additionalData: additionalData, nonce: nonce)
       let opened = try sealing.openWhole(sealed, additionalData: additionalData)

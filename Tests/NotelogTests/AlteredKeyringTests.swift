@@ -67,7 +67,7 @@ private final class UnreadableName: ForwardingStorage {
 
   /// Makes the digest fit.
   private static func refit(_ bytes: inout [UInt8]) throws {
-    bytes.replaceSubrange(bytes.count - 32..<bytes.count, with: try Crypto.sha256(Array(bytes.dropLast(32))))
+    bytes.replaceSubrange(bytes.count - 32..<bytes.count, with: try OpenSSL.sha256(Array(bytes.dropLast(32))))
   }
 
   private func title(_ disk: SimulatedDisk) throws -> (title: String?, keyring: String) {

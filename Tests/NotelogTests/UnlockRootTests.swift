@@ -86,7 +86,7 @@ import Testing
     var keyring = try #require(disk.contents("keyring"))
     // A byte of its MAC, under a digest that fits.
     keyring[keyring.count - 64] ^= 1
-    keyring = Array(keyring.dropLast(32)) + (try Crypto.sha256(Array(keyring.dropLast(32))))
+    keyring = Array(keyring.dropLast(32)) + (try OpenSSL.sha256(Array(keyring.dropLast(32))))
     disk.replace("keyring", with: keyring)
     if isAlone { disk.replace("keyring.copy", with: older) }
     let opened = try Store.open(in: disk, unlocking: nil, options: Store.Options())

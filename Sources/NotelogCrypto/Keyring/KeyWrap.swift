@@ -27,7 +27,7 @@ extension WrappedKey {
   mutating func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16)
     throws(CryptoError)
   {
-    let context = try SealingContext(key: wrappingKey)
+    let context = try XAES(key: wrappingKey)
     wrap = try context.sealCommitting(
       key.bytes, additionalData: additionalData(storeID), nonce: try Secret.randomBytes(SealedValue.nonceSize)
     )
@@ -38,14 +38,14 @@ extension WrappedKey {
   /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
   ///   is the right one and the wrap, or what it is bound to, was altered.
   func unwrap(under wrappingKey: borrowing Secret, storeID: ID16) throws(CryptoError) -> Secret {
-    let context = try SealingContext(key: wrappingKey)
+    let context = try XAES(key: wrappingKey)
     return try context.openCommitting(wrap, additionalData: additionalData(storeID))
   }
 
   func append(to bytes: inout [UInt8]) { bytes += header + wrap }
 }
 
-extension XAES where Library: ~Copyable {
+extension XAES {
   private static var commitmentSize: Int { 32 }
 
   /// KC-XAES-256-GCM: the sealed value, with the commitment behind the tag.
@@ -61,7 +61,7 @@ extension XAES where Library: ~Copyable {
     let split = sealed.count - Self.commitmentSize
     let expected = try commitment(to: Self.words(Array(sealed[0..<SealedValue.nonceSize])))
     let found = Array(sealed[split...])
-    guard Crypto.areEqual(expected, found) else { throw .wrongKey }
+    guard OpenSSL.areEqual(expected, found) else { throw .wrongKey }
     return try openWhole(Array(sealed[..<split]), additionalData: additionalData)
   }
 
@@ -146,11 +146,10 @@ package struct Credential: ~Copyable, Sendable {
     try checkSize()
     let info = Array("NL1/kek".utf8) + [kind.rawValue]
     guard kind == .password else {
-      return try Crypto.hkdfSHA256(secret.bytes, salt: storeID.array, info: info)
+      return try OpenSSL.hkdfSHA256(secret.bytes, salt: storeID.array, info: info)
     }
-    let stretched = try Crypto.scrypt(
-      password: secret.bytes, salt: Array("NL1/pw".utf8) + salt, n: 1 << UInt64(logN),
-      r: Keyring.Slot.blockSize, p: Keyring.Slot.parallelism)
-    return try Crypto.hkdfSHA256(stretched.bytes, salt: storeID.array, info: info)
+    let stretched = try OpenSSL.scrypt(
+      password: secret.bytes, salt: Array("NL1/pw".utf8) + salt, n: 1 << UInt64(logN))
+    return try OpenSSL.hkdfSHA256(stretched.bytes, salt: storeID.array, info: info)
   }
 }

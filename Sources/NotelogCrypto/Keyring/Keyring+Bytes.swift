@@ -17,7 +17,7 @@ extension Keyring {
     }
     guard bytes.starts(with: Self.magic) else { throw .damagedKeyring(.magic) }
     guard bytes.rawSpan.load(UInt32.self, at: 12) == bytes.count else { throw .damagedKeyring(.length) }
-    guard try Crypto.sha256(Array(bytes.dropLast(Self.digestSize))) == Array(bytes.suffix(Self.digestSize))
+    guard try OpenSSL.sha256(Array(bytes.dropLast(Self.digestSize))) == Array(bytes.suffix(Self.digestSize))
     else {
       throw .damagedKeyring(.digest)
     }
@@ -90,19 +90,19 @@ extension Keyring {
   mutating func seal(root: borrowing Secret) throws(CryptoError) {
     let body = body
     bytes = try body + mac(of: body.rawSpan, root)
-    bytes += try Crypto.sha256(bytes)
+    bytes += try OpenSSL.sha256(bytes)
   }
 
   private func mac(of body: RawSpan, _ root: borrowing Secret) throws(CryptoError) -> [UInt8] {
     let key = try derive("NL1/keyring", root: root)
-    return try Crypto.hmacSHA256(key: key.bytes, body)
+    return try OpenSSL.hmacSHA256(key: key.bytes, body)
   }
 
   /// Whether the unlock root made the MAC.
   func verifyMAC(root: borrowing Secret) throws(CryptoError) -> Bool {
     let end = bytes.count - Self.macSize - Self.digestSize
     let mac = try mac(of: bytes.rawSpan.extracting(first: end), root)
-    return Crypto.areEqual(mac, Array(bytes[end..<end + Self.macSize]))
+    return OpenSSL.areEqual(mac, Array(bytes[end..<end + Self.macSize]))
   }
 
   /// That the tables are in order and refer to each other.
@@ -163,5 +163,5 @@ extension Keyring {
   }
 
   /// The first eight bytes of its SHA-256: what tells it from others of its generation.
-  package func fingerprint() throws(CryptoError) -> [UInt8] { Array(try Crypto.sha256(bytes).prefix(8)) }
+  package func fingerprint() throws(CryptoError) -> [UInt8] { Array(try OpenSSL.sha256(bytes).prefix(8)) }
 }

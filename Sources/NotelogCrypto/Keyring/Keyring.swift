@@ -251,9 +251,6 @@ extension Keyring {
     static let byteCount = 144
     static let byteCountMax = 4096
     static let saltSize = 16
-    /// The block size and parallelism that scrypt is used with.
-    static let blockSize: UInt64 = 8
-    static let parallelism: UInt64 = 1
     /// log2 of scrypt's N, that a password's slot may have, new or read: 16 MiB to 256 MiB. Less than 2^16 only
     /// for whoever asks for it knowingly.
     static let works: ClosedRange<UInt8> = 14...18

@@ -126,7 +126,7 @@ extension Keyring {
       throw .effaced(namedKey(row.number)?.current ?? KeyReference(rawValue: 0))
     }
     let both = try Secret(joining: key, secret)
-    return try Crypto.hkdfSHA256(both.bytes, salt: storeID.array, info: Array("NL1/effaceable".utf8))
+    return try OpenSSL.hkdfSHA256(both.bytes, salt: storeID.array, info: Array("NL1/effaceable".utf8))
   }
 }
 
@@ -200,20 +200,20 @@ extension Keyring {
 
   /// A key for one purpose, from the unlock root.
   func derive(_ purpose: String, root: borrowing Secret) throws(CryptoError) -> Secret {
-    try Crypto.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8))
+    try OpenSSL.hkdfSHA256(root.bytes, salt: storeID.array, info: Array(purpose.utf8))
   }
 
   /// HMAC-SHA256 of a stored schema, under a key of its own.
   func schemaMAC(_ schema: RawSpan, root: borrowing Secret) throws(CryptoError) -> [UInt8] {
     let key = try derive("NL1/schema", root: root)
-    return try Crypto.hmacSHA256(key: key.bytes, schema)
+    return try OpenSSL.hmacSHA256(key: key.bytes, schema)
   }
 
   /// SHA-256 over the SHA-256 of each schema and its MAC.
   static func digest(of schemas: [SealedSchema]) throws(CryptoError) -> [UInt8] {
     var all: [UInt8] = []
-    for schema in schemas { all += try Crypto.sha256(schema.bytes + schema.mac) }
-    return try Crypto.sha256(all)
+    for schema in schemas { all += try OpenSSL.sha256(schema.bytes + schema.mac) }
+    return try OpenSSL.sha256(all)
   }
 
   /// Checks the MACs of all schemas, in order of their collections. Where the root was changed and they have
@@ -222,12 +222,12 @@ extension Keyring {
   func check(_ schemas: [SealedSchema], root: borrowing Secret) throws(CryptoError) {
     for (index, schema) in schemas.enumerated() {
       let mac = try schemaMAC(schema.bytes.rawSpan, root: root)
-      if Crypto.areEqual(mac, schema.mac) { continue }
+      if OpenSSL.areEqual(mac, schema.mac) { continue }
       guard let former = wrappingKeys.first(where: { $0.role == WrappingKey.formerSchemasRole }) else {
         throw .tamperedSchema(index)
       }
       let digest = try open(former, under: root)
-      guard Crypto.areEqual(try Self.digest(of: schemas), digest.bytes.array()) else {
+      guard OpenSSL.areEqual(try Self.digest(of: schemas), digest.bytes.array()) else {
         throw .tamperedSchema(index)
       }
       return
@@ -237,7 +237,7 @@ extension Keyring {
   /// What wraps a wrapping key, from its parent.
   private func parentKey(of entry: WrappingKey, _ parent: borrowing Secret) throws(CryptoError) -> Secret {
     let info = Array("NL1/class".utf8) + [entry.role, entry.parent]
-    return try Crypto.hkdfSHA256(parent.bytes, salt: storeID.array, info: info)
+    return try OpenSSL.hkdfSHA256(parent.bytes, salt: storeID.array, info: info)
   }
 
   func open(_ entry: WrappingKey, under parent: borrowing Secret) throws(CryptoError) -> Secret {
@@ -260,7 +260,7 @@ extension Keyring {
   func openNames(root: borrowing Secret) throws(CryptoError) -> [UInt16: String] {
     guard !namedKeys.isEmpty else { return [:] }
     let key = try derive("NL1/names", root: root)
-    let context = try SealingContext(key: key)
+    let context = try XAES(key: key)
     var names: [UInt16: String] = [:]
     for entry in namedKeys {
       let data = NamedKey.additionalData(number: entry.number, entry.accessClass, storeID: storeID)
@@ -279,7 +279,7 @@ extension Keyring {
     let bytes = Array(name.utf8)
     guard !bytes.isEmpty, bytes.count <= Self.keyNameByteCountMax else { throw .limitExceeded(.keyName) }
     let key = try derive("NL1/names", root: root)
-    let context = try SealingContext(key: key)
+    let context = try XAES(key: key)
     var padded = try Secret(byteCount: NamedKey.paddedNameSize)
     padded.fill(bytes + [Padding.marker])
     return try context.sealWhole(

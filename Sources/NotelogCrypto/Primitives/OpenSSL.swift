@@ -1,4 +1,5 @@
-// AES-256 by OpenSSL 3.0: a block at a time through EVP, and AES-256-GCM by the functions of its provider.
+// The cryptographic library, OpenSSL 3.0: AES-256 a block at a time through EVP, and AES-256-GCM by the
+// functions of its provider; and what keys are derived by.
 
 import COpenSSL
 
@@ -7,7 +8,7 @@ import COpenSSL
 /// Traps of OpenSSL 3.0 that this type is built around: a key without an IV on a fresh context takes a random
 /// IV, silently, so each message gives an IV; an opening context keeps the tag of the message before, so each
 /// `open` sets one; a tag of one byte is accepted, so the tag's size is part of the prepared parameter.
-@safe struct OpenSSL: ~Copyable, CryptoLibrary {
+@safe struct OpenSSL: ~Copyable {
   static let tagSize = 16
 
   // SAFETY: fetched once and never freed; OpenSSL counts references to it atomically. Fetching costs 200 ns,
@@ -43,15 +44,15 @@ import COpenSSL
   /// The tag as an OpenSSL parameter, ended by an empty one; it points to `tag`.
   private let parameters: UnsafeMutablePointer<OSSL_PARAM>
 
-  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer) throws(CryptoError) {
-    // SAFETY: the caller's pointers, as they came.
-    try unsafe self.init(key: key, tag: tag, Self.functions)
-  }
-
-  /// The same, by functions that implement AES-256-GCM: others than the process's own in tests only.
-  init(key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer, _ functions: CipherFunctions)
-    throws(CryptoError)
-  {
+  /// - Parameters:
+  ///   - key: Thirty-two bytes, for ``encrypt(_:to:byteCount:)``.
+  ///   - tag: Sixteen bytes that outlive this value, where ``seal`` leaves a message's tag, and ``open``
+  ///     finds it.
+  ///   - functions: What implements AES-256-GCM: others than the process's own in tests only.
+  /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/library``.
+  init(
+    key: UnsafePointer<UInt8>, tag: UnsafeMutableRawPointer, _ functions: CipherFunctions = functions
+  ) throws(CryptoError) {
     // SAFETY: the context is new, and this value's alone; the key has the cipher's size, ECB takes no IV.
     guard let block = unsafe EVP_CIPHER_CTX_new() else { throw .outOfMemory }
     guard unsafe EVP_EncryptInit_ex2(block, Self.blockCipher, key, nil, nil) == 1,
@@ -74,6 +75,7 @@ import COpenSSL
     unsafe parameters.deallocate()
   }
 
+  /// Encrypts whole blocks of sixteen bytes with AES-256, without a mode.
   @inline(__always) borrowing func encrypt(
     _ input: UnsafeRawPointer, to output: UnsafeMutableRawPointer, byteCount: Int32
   ) -> Bool {
@@ -84,11 +86,16 @@ import COpenSSL
       input.assumingMemoryBound(to: UInt8.self), byteCount) == 1
   }
 
+  /// A context of AES-256-GCM, without a key and for one direction.
+  ///
+  /// - Throws: ``CryptoError/outOfMemory``.
   // SAFETY: what makes a context and what frees it are the same provider's.
   borrowing func makeContext() throws(CryptoError) -> CipherContext {
     try unsafe CipherContext(functions.newContext(), free: functions.freeContext)
   }
 
+  /// Seals one message with AES-256-GCM. A nil key keeps the key of the context's message before. The IV has
+  /// twelve bytes, the output as many as the plaintext.
   @inline(__always) borrowing func seal(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
     initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
@@ -101,6 +108,10 @@ import COpenSSL
       && functions.getParameters(context.pointer, parameters) == 1
   }
 
+  /// Opens one message.
+  ///
+  /// - Returns: Whether it authenticates; where not, `output` may hold unauthenticated bytes that the caller
+  ///   wipes.
   @inline(__always) borrowing func open(
     in context: borrowing CipherContext, key: UnsafePointer<UInt8>?,
     initialisationVector: UnsafePointer<UInt8>, additionalData: UnsafeRawBufferPointer,
@@ -198,6 +209,7 @@ extension OpenSSL {
     return digest
   }
 
+  /// Compares in a time that says nothing about the bytes.
   static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     guard one.count == other.count else { return false }
     // SAFETY: both hold as many bytes as are compared.
@@ -224,6 +236,7 @@ extension OpenSSL {
   /// OpenSSL's HKDF, looked up once: unlocking derives seven keys.
   nonisolated(unsafe) private static let hkdf = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 
+  /// HKDF-SHA256 (RFC 5869), extract and expand.
   static func hkdfSHA256(_ inputKey: RawSpan, salt: [UInt8], info: [UInt8], byteCount: Int = 32)
     throws(CryptoError) -> Secret
   {
@@ -255,9 +268,10 @@ extension OpenSSL {
     return output
   }
 
-  static func scrypt(password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64, p: UInt64, byteCount: Int = 32)
-    throws(CryptoError) -> Secret
-  {
+  /// scrypt (RFC 7914). The work factor has been checked by the caller.
+  static func scrypt(
+    password: RawSpan, salt: [UInt8], n: UInt64, r: UInt64 = 8, p: UInt64 = 1, byteCount: Int = 32
+  ) throws(CryptoError) -> Secret {
     let output = try Secret(byteCount: byteCount)
     // OpenSSL's own default of 32 MiB refuses N = 2^15; this is what RFC 7914 needs, and some slack.
     let memoryMax = 128 * r * (n + p) + (2 << 20)

@@ -88,6 +88,6 @@ extension ID16 {
       message.append(littleEndian: UInt32(clamping: text.utf8.count))
       message += Array(text.utf8)
     }
-    self.init(try Crypto.sha256(message))
+    self.init(try OpenSSL.sha256(message))
   }
 }

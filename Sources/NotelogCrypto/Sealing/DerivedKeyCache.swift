@@ -60,7 +60,7 @@ import Synchronization
   /// The entry for a value with this salt; whether it has the key, ``isKeyed(_:at:)`` says. The library makes
   /// the contexts of all of them.
   @inline(__always) borrowing func index(
-    of salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable
+    of salt: Salt, _ library: borrowing OpenSSL
   ) -> Int {
     if isKeyed(salt, at: 0) || capacity == 0 { return 0 }
     let first = firstIndex(of: salt)
@@ -75,7 +75,7 @@ import Synchronization
 
   /// One message. A nil key keeps the entry's; what is refused leaves the entry without one.
   @inline(__always) borrowing func open(
-    at index: Int, _ salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable,
+    at index: Int, _ salt: Salt, _ library: borrowing OpenSSL,
     key: UnsafePointer<UInt8>?, initialisationVector: UnsafePointer<UInt8>,
     additionalData: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawPointer
@@ -105,7 +105,7 @@ import Synchronization
 
   /// The shared entry, or after so many misses one of the salt's set, in turn.
   @inline(never) private borrowing func indexAfterMiss(
-    of salt: Salt, _ library: borrowing some CryptoLibrary & ~Copyable
+    of salt: Salt, _ library: borrowing OpenSSL
   ) -> Int {
     let count = misses.load(ordering: .relaxed) &+ 1
     misses.store(count, ordering: .relaxed)

@@ -172,8 +172,8 @@ package final class SealingKey: Sendable {
       switch key {
       case .none: throw .locked(accessClass)
       case .some(let key):
-        let context = try SealingContext(key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
-        let pointer = UnsafeMutablePointer<SealingContext>.allocate(capacity: 1)
+        let context = try XAES(key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
+        let pointer = UnsafeMutablePointer<XAES>.allocate(capacity: 1)
         // SAFETY: freed by the lane's `wipe`.
         unsafe pointer.initialize(to: context)
         return UInt(bitPattern: pointer)
@@ -227,8 +227,8 @@ extension SealingKey {
       case .none: throw .locked(accessClass)
       case .some(let key):
         let info = Array("NL1/equality".utf8) + field.array
-        let derived = try Crypto.hkdfSHA256(key.bytes, salt: store.array, info: info)
-        return Array(try Crypto.hmacSHA256(key: derived.bytes, value).prefix(Self.digestByteCount))
+        let derived = try OpenSSL.hkdfSHA256(key.bytes, salt: store.array, info: info)
+        return Array(try OpenSSL.hmacSHA256(key: derived.bytes, value).prefix(Self.digestByteCount))
       }
     }
   }
@@ -254,7 +254,7 @@ extension SealingKey {
   private let padding = InlineArray<14, UInt64>(repeating: 0)
 
   /// The context, once whoever holds the lane has made one.
-  @inline(__always) var context: UnsafeMutablePointer<SealingContext>? {
+  @inline(__always) var context: UnsafeMutablePointer<XAES>? {
     // SAFETY: the address came from a pointer to a context, which lives until `wipe`.
     unsafe UnsafeMutablePointer(bitPattern: address.load(ordering: .relaxed))
   }
@@ -293,7 +293,7 @@ extension SealingKey {
 package enum SealedValue {
   package static let saltSize = 12
   package static let initialisationVectorSize = 12
-  package static let tagSize = Crypto.tagSize
+  package static let tagSize = OpenSSL.tagSize
   /// Salt and IV together are the 24-byte nonce of XAES-256-GCM.
   package static let nonceSize = saltSize + initialisationVectorSize
   /// What sealing adds to a plaintext.

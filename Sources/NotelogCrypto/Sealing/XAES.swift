@@ -1,8 +1,5 @@
 // XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 21.5; C2SP XAES-256-GCM).
 
-/// The contexts that this module uses.
-typealias SealingContext = XAES<Crypto>
-
 /// The secret memory.
 private enum Page {
   static let size = 256
@@ -26,8 +23,8 @@ private enum Page {
 /// for opening, and secret memory that holds the derived keys.
 ///
 /// Used by one thread at a time; who uses it is the business of ``SealingKey``.
-struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
-  private let library: Library
+struct XAES: ~Copyable {
+  private let library: OpenSSL
   private let sealing: CipherContext
   private let opening: DerivedKeyCache
   private let page: Secret
@@ -39,14 +36,18 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
   ///   - key: Thirty-two bytes.
   ///   - cachedKeys: How many derived keys are kept for opening: ``DerivedKeyCache/capacityMax``, or 0.
   ///   - memory: Where its page is taken from.
+  ///   - functions: What implements AES-256-GCM.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
-  init(key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared) throws(CryptoError) {
+  init(
+    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared,
+    _ functions: CipherFunctions = OpenSSL.functions
+  ) throws(CryptoError) {
     precondition(key.byteCount == 32)
     let page = try Secret(byteCount: Page.size, in: memory)
     // SAFETY: the key has thirty-two bytes, and all offsets lie within the page.
     let base = unsafe page.pointer
-    let library = try unsafe Library(
-      key: key.pointer.assumingMemoryBound(to: UInt8.self), tag: base + Page.tag)
+    let library = try unsafe OpenSSL(
+      key: key.pointer.assumingMemoryBound(to: UInt8.self), tag: base + Page.tag, functions)
     let sealing = try library.makeContext()
     let opening = DerivedKeyCache(shared: try library.makeContext(), capacity: cachedKeys)
     unsafe base.storeBytes(of: Page.markValue, toByteOffset: Page.mark, as: UInt64.self)
@@ -185,7 +186,7 @@ struct XAES<Library: CryptoLibrary & ~Copyable>: ~Copyable {
   }
 
   /// K1 = dbl(AES(0)), and the two blocks that only lack a salt.
-  private static func prepareDerivation(_ library: borrowing Library, _ base: UnsafeMutableRawPointer)
+  private static func prepareDerivation(_ library: borrowing OpenSSL, _ base: UnsafeMutableRawPointer)
     throws(CryptoError)
   {
     // SAFETY: all offsets are constants within the page, aligned to eight.

@@ -35,7 +35,7 @@ import Testing
     let end = bytes.count - 64
     for index in 112..<216 { bytes[index] = UInt8(truncatingIfNeeded: index &* 151) }
     for index in end..<end + 32 { bytes[index] = 7 }
-    bytes.replaceSubrange(end + 32..<end + 64, with: try Crypto.sha256(Array(bytes[..<(end + 32)])))
+    bytes.replaceSubrange(end + 32..<end + 64, with: try OpenSSL.sha256(Array(bytes[..<(end + 32)])))
     #expect(try Keyring(parsing: bytes).generation > Keyring(parsing: genuine).generation)
     return bytes
   }
@@ -70,7 +70,7 @@ import Testing
     #expect(Self.own.map { backup.contents($0) } == genuine)
     let name = try #require(Self.further(backup).first)
     #expect(backup.contents(name) == forged && Self.further(backup).count == 1)
-    let digest = try Crypto.sha256(forged).prefix(8).map { String(256 + Int($0), radix: 16).dropFirst() }
+    let digest = try OpenSSL.sha256(forged).prefix(8).map { String(256 + Int($0), radix: 16).dropFirst() }
       .joined()
     #expect(
       name == "k-\(String(10_000_000_000 + (try Keyring(parsing: forged).generation)).dropFirst())-\(digest)")

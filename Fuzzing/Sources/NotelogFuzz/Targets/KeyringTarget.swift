@@ -63,7 +63,7 @@ enum KeyringTarget: FuzzTarget {
   }
 
   private static func sealDigest(_ bytes: inout [UInt8]) throws {
-    bytes.replaceSubrange((bytes.count - 32)..., with: try Crypto.sha256(Array(bytes.dropLast(32))))
+    bytes.replaceSubrange((bytes.count - 32)..., with: try OpenSSL.sha256(Array(bytes.dropLast(32))))
   }
 
   /// Everything that an unlocked keyring is there for; each may fail.
