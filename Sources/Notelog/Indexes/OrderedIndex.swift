@@ -343,46 +343,6 @@ struct IndexBounds: Sendable, Equatable {
   }
 }
 
-/// Runs of an index that do not overlap, ascending.
-struct IndexRanges: Sendable, Equatable {
-  private(set) var bounds: [IndexBounds]
-
-  /// A whole index.
-  static let all = IndexRanges([.all])
-
-  /// What lies in any of some runs.
-  init(_ bounds: some Sequence<IndexBounds>) {
-    self.bounds = []
-    for next in bounds.sorted(by: { $0.lower < $1.lower }) where next.lower <= next.upper {
-      guard let last = self.bounds.last, next.lower <= last.upper else {
-        self.bounds.append(next)
-        continue
-      }
-      self.bounds[self.bounds.count - 1] = IndexBounds(from: last.lower, to: max(last.upper, next.upper))
-    }
-  }
-
-  /// What lies in both.
-  func intersection(_ other: IndexRanges) -> IndexRanges {
-    var common: [IndexBounds] = []
-    var (index, otherIndex) = (0, 0)
-    while index < bounds.count, otherIndex < other.bounds.count {
-      common.append(bounds[index].intersection(other.bounds[otherIndex]))
-      if bounds[index].upper < other.bounds[otherIndex].upper { index += 1 } else { otherIndex += 1 }
-    }
-    return IndexRanges(common)
-  }
-
-  /// What lies in either.
-  func union(_ other: IndexRanges) -> IndexRanges { IndexRanges(bounds + other.bounds) }
-
-  /// Whether an entry lies in one of the runs.
-  func contains(_ entry: OrderedEntry) -> Bool {
-    let place = OrderedIndex.firstIndex(bounds.count) { bounds[$0].lower > entry }
-    return place > 0 && entry <= bounds[place - 1].upper
-  }
-}
-
 /// The sort keys between two, of which an index entry has the beginning only.
 struct KeyRange: Sendable {
   /// What the key of an optional value begins with that is there, and the key of nil.

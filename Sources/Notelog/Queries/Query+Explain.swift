@@ -25,7 +25,7 @@ extension Query {
     let candidateCount: Int
     var direction: SortDirection?
     switch try search.way() {
-    case .scan, .listed: candidateCount = try search.moment.records(in: collection.number).count
+    case .all: candidateCount = try search.moment.records(in: collection.number).count
     case .inOrder(let run):
       direction = search.order.direction
       runs = [run]
@@ -39,7 +39,7 @@ extension Query {
         fields: run.name.fields.map { field in
           collection.name(ofIndexed: field)
         },
-        bounds: run.bounds, direction: direction)
+        bounds: run.narrowing.words, direction: direction)
     }
     return QueryPlan(
       collection: collection.schema.name, indexes: indexes, candidateCount: candidateCount,

@@ -5,10 +5,8 @@ import NotelogCrypto
 
 /// The way by which a query gets to its records.
 enum QueryWay: Sendable {
-  /// All records of the collection, as they lie on the disk.
-  case scan
-  /// All records of the collection, in the order of their ids.
-  case listed
+  /// All records of the collection.
+  case all
   /// Those in parts of indexes; what is in two of them is found in the first.
   case candidates([IndexRun])
   /// Those in a part of an index that has them in the order asked for.
@@ -31,8 +29,7 @@ extension Search {
   func way(isOrdered: Bool = true, keeping isKeeping: Bool = true) throws -> QueryWay {
     let fewest = try fewest(condition)
     guard isOrdered, let run = try run(inOrder: fewest, keeping: isKeeping) else {
-      let isByID = isOrdered && question.isByID && order.parts.isEmpty
-      return fewest.map(QueryWay.candidates) ?? (isByID ? .listed : .scan)
+      return fewest.map(QueryWay.candidates) ?? .all
     }
     guard let fewest, !fewest.isOf(run.name.first) else { return .inOrder(run) }
     // One in so many records on the way satisfies the other condition: until the limit is reached, that many
@@ -50,29 +47,25 @@ extension Search {
       question.limit != nil || !isKeeping || fewest?.isOf(single) == true
     else { return nil }
     let isPaired = question.limit != nil && order.parts.count > 1
-    let pair = isPaired ? plan.indexName(of: first, order.parts[1]) : nil
-    guard let run = try run(of: pair ?? single, condition) else { return nil }
+    let name = isPaired ? plan.indexName(of: first, order.parts[1]) ?? single : single
+    guard let run = try run(of: name, condition.narrowing(name, source) ?? .all) else { return nil }
     let widths = order.parts.map(\.field.type.fixedByteCount)
     let byteCount = zip(widths, order.parts).reduce(0) { $0 + ($1.0 ?? 0) + ($1.1.field.isOptional ? 1 : 0) }
     let isExact =
       order.parts.count == run.name.fields.count && !widths.contains(nil)
       && byteCount <= OrderedEntry.keyByteCount
-    guard let cursor = question.cursor else { return run.within(nil, isExact: isExact) }
+    guard let cursor = question.cursor else { return run.within(.all, isExact: isExact) }
     let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
-    var key = start[0]
-    if run.name.second != nil {
-      let next = start[1]
-      key = run.name.key(key.rawSpan, next.rawSpan)
-    }
-    return run.within(IndexBounds(from: key, order.direction), isExact: isExact)
+    let key = run.name.second == nil ? start[0] : run.name.key(start[0].rawSpan, start[1].rawSpan)
+    return run.within(Narrowing([IndexBounds(from: key, order.direction)], []), isExact: isExact)
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
   /// where there are too many to read one by one.
   private func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
     var found = try condition.indexNames(source).compactMap { name -> [IndexRun]? in
-      guard condition.narrowing(name, source) != nil else { return nil }
-      return try run(of: name, condition).map { [$0] }
+      guard let narrowing = condition.narrowing(name, source) else { return nil }
+      return try run(of: name, narrowing).map { [$0] }
     }
     switch condition {
     case .all(let conditions):
@@ -102,11 +95,10 @@ extension Search {
     return all
   }
 
-  /// The part of a field's index that conditions on the field leave.
-  private func run(of name: OrderName, _ condition: ConditionNode) throws -> IndexRun? {
-    guard let index = try store.index(name, at: moment, .whole) else { return nil }
-    return IndexRun(
-      name, index, store.substitute(for: name, at: moment), condition.narrowing(name, source))
+  /// The part of an index that conditions leave.
+  private func run(of name: OrderName, _ narrowing: Narrowing) throws -> IndexRun? {
+    guard let index = try store.index(name, at: moment, QueryPart()) else { return nil }
+    return IndexRun(name, index, store.substitute(for: name, at: moment), narrowing)
   }
 
   /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns
@@ -115,53 +107,52 @@ extension Search {
     on way: QueryWay, _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
     switch way {
-    case .scan:
-      let scanner = source.scanner()
-      let holds = try bound(to: scanner)
-      guard plan.isStored else { return }
-      var number = 0
-      func leaveOut(_ finding: Finding) throws {
-        if question.namesRecords { part.noteDamage() } else { try question.damageHandler?(finding) }
+    case .all: try scan(part, body)
+    case .candidates(let runs): try forEach(in: runs, part, body)
+    case .inOrder(let run): try forEach(in: [run], part, body)
+    }
+  }
+
+  private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
+    let scanner = source.scanner()
+    let holds = try bound(to: scanner)
+    guard plan.isStored else { return }
+    var number = 0
+    func leaveOut(_ finding: Finding) throws {
+      if question.namesRecords { part.noteDamage() } else { try question.damageHandler?(finding) }
+    }
+    try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
+      try part.check(at: number)
+      number += 1
+      do { guard try holds(record) else { return true } } catch {
+        try self.leaveOut(error, record.id)
+        return true
       }
-      try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
-        try part.check(at: number)
-        number += 1
-        do { guard try holds(record) else { return true } } catch {
-          try self.leaveOut(error, record.id)
-          return true
-        }
-        return try body(record, scanner)
-      }
-    case .listed:
-      guard plan.isStored else { return }
-      var records = try CandidateReader(self, nil)
-      for id in try moment.records(in: plan.number).map(RecordID.init).sorted() {
-        guard try records.read(id, from: nil, body) ?? true else { return }
-      }
-    case .candidates(let runs):
-      var goesOn = true
-      for number in runs.indices where goesOn {
-        try forEach(in: runs[number], besides: runs[..<number], part) { record, scanner in
-          goesOn = try body(record, scanner)
-          return goesOn
-        }
-      }
-    case .inOrder(let run): try forEach(in: run, besides: [], part, body)
+      return try body(record, scanner)
     }
   }
 
   private func forEach(
-    in run: IndexRun, besides earlier: ArraySlice<IndexRun>, _ part: QueryPart,
-    _ body: (ScannedRecord, Scanner) throws -> Bool
+    in runs: [IndexRun], _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
-    var candidates = try CandidateReader(self, run, besides: earlier, part)
-    var number = 0
-    try run.forEach { entry in
-      defer { number += 1 }
-      guard number % question.partCount == part.number else { return true }
-      return try candidates.read(entry.id, from: entry, body) ?? true
+    // A record that several runs lead to is found once.
+    var found: Set<RecordID> = []
+    var goesOn = true
+    for run in runs where goesOn {
+      var candidates = try CandidateReader(self, run.name, part)
+      try run.forEach { entry in
+        guard entry.id.bytes.low % UInt64(question.partCount) == part.number, !found.contains(entry.id) else {
+          return true
+        }
+        goesOn =
+          try candidates.read(entry.id, from: entry) { record, scanner in
+            if runs.count > 1 { found.insert(record.id) }
+            return try body(record, scanner)
+          } ?? true
+        return goesOn
+      }
+      candidates.finish()
     }
-    candidates.finish()
   }
 }
 
@@ -177,20 +168,14 @@ extension [IndexRun] {
 
 /// What one thread of a query goes through.
 struct QueryPart: Sendable {
-  let number: Int
+  /// Which one it is, from 0; the only one where one thread goes through all.
+  var number = 0
   /// Set when the task is cancelled that asks.
-  private let stop: Flag?
+  var stop: Flag? = Cancellation.flag
   /// Set when another part has failed.
-  private let failure: Flag?
+  var failure: Flag?
   /// Set when something can't be read of which only the place is known.
-  private let damage: Flag?
-
-  /// All of a query that one thread goes through, for the task that this thread works for.
-  static var whole: QueryPart { QueryPart(0, nil) }
-
-  init(_ number: Int, _ failure: Flag?, stop: Flag? = Cancellation.flag, damage: Flag? = nil) {
-    (self.number, self.stop, self.failure, self.damage) = (number, stop, failure, damage)
-  }
+  var damage: Flag?
 
   /// Between how many records is asked whether the answer is still wanted.
   private static let interval = 64
@@ -211,22 +196,15 @@ extension Search {
     into initial: Value, on way: QueryWay,
     _ body: @Sendable (inout Value, ScannedRecord, Scanner) throws -> Bool
   ) throws -> [Value] {
-    try inParts { part in
-      var value = initial
-      try forEach(on: way, part) { record, scanner in try body(&value, record, scanner) }
-      return value
-    }
-  }
-
-  /// Runs `body` for each part, on as many threads. Where one fails, the others end.
-  private func inParts<Value: Sendable>(_ body: @Sendable (QueryPart) throws -> Value) throws -> [Value] {
     let (stop, failure, damage) = (Cancellation.flag, Flag(false), Flag(false))
     let results = Lock<(values: [Value?], failure: (any Error)?)>(
       (Array(repeating: nil, count: question.partCount), nil))
     inParallel(question.partCount) { number in
       do {
-        let value = try body(QueryPart(number, failure, stop: stop, damage: damage))
-        results.withLock { $0.values[number] = value }
+        let part = QueryPart(number: number, stop: stop, failure: failure, damage: damage)
+        var value = initial
+        try forEach(on: way, part) { record, scanner in try body(&value, record, scanner) }
+        results.withLock { [value] in $0.values[number] = value }
       } catch {
         // Of several, the first: the others may have ended because of it.
         results.withLock { $0.failure = $0.failure ?? error }
@@ -247,55 +225,45 @@ struct IndexRun: Sendable {
   let index: OrderedIndex
   /// What is walked where that can't be read.
   let substitute: OrderSubstitute
-  let ranges: IndexRanges
-  /// How many entries are in them.
+  /// What conditions leave of the index.
+  let narrowing: Narrowing
+  /// How many entries that is.
   let count: Int
-  /// The conditions that led to the ranges, in words; they all hold.
-  let bounds: [String]
   /// True if equal index keys mean equal sort values.
   private(set) var isExact = false
 
   init(
-    _ name: OrderName, _ index: OrderedIndex, _ substitute: OrderSubstitute, _ narrowing: Narrowing?
+    _ name: OrderName, _ index: OrderedIndex, _ substitute: OrderSubstitute, _ narrowing: Narrowing
   ) {
     self.name = name
     self.index = index
     self.substitute = substitute
-    ranges = narrowing?.ranges ?? .all
-    count = ranges.bounds.reduce(0) { $0 + index.count(in: $1) }
-    bounds = narrowing?.words ?? []
+    self.narrowing = narrowing
+    count = narrowing.ranges.reduce(0) { $0 + index.count(in: $1) }
   }
 
-  /// What lies in some bounds, too.
-  func within(_ bounds: IndexBounds?, isExact: Bool) -> IndexRun {
-    let ranges = bounds.map { self.ranges.intersection(IndexRanges([$0])) } ?? ranges
-    var run = IndexRun(name, index, substitute, Narrowing(ranges: ranges, words: self.bounds))
+  /// What another narrowing leaves of it.
+  func within(_ other: Narrowing, isExact: Bool) -> IndexRun {
+    var run = IndexRun(name, index, substitute, narrowing.and(other))
     run.isExact = isExact
     return run
   }
 
   /// What either run holds, of the same index.
   func union(_ other: IndexRun) -> IndexRun {
-    let words = [bounds, other.bounds].map { $0.joined(separator: " and ") }.joined(separator: " or ")
-    return IndexRun(name, index, substitute, Narrowing(ranges: ranges.union(other.ranges), words: [words]))
+    IndexRun(name, index, substitute, narrowing.or(other.narrowing))
   }
 
   /// Calls `body` with the entries, ascending, until it returns false.
   func forEach(_ body: (OrderedEntry) throws -> Bool) throws {
-    var goesOn = true
-    for bounds in ranges.bounds where goesOn {
-      try index.forEach(in: bounds, .ascending, substitute: substitute) { entry in
-        goesOn = try body(entry)
-        return goesOn
-      }
-    }
+    try forEachGroup(.ascending) { group in try group.allSatisfy(body) }
   }
 
   /// Calls `body` with groups of entries that tie, each in the order of ids, until it returns false.
   func forEachGroup(_ direction: SortDirection, _ body: (ArraySlice<OrderedEntry>) throws -> Bool) throws {
+    let ranges = narrowing.ranges
     var goesOn = true
-    for step in 0..<ranges.bounds.count where goesOn {
-      let bounds = ranges.bounds[direction == .ascending ? step : ranges.bounds.count - 1 - step]
+    for bounds in direction == .ascending ? ranges : ranges.reversed() where goesOn {
       try index.forEachGroup(in: bounds, direction, substitute: substitute) { group in
         goesOn = try body(group)
         return goesOn
@@ -306,10 +274,44 @@ struct IndexRun: Sendable {
 
 /// What conditions leave of an index.
 struct Narrowing: Sendable {
-  /// Outside of these no record satisfies the conditions; inside, some may not.
-  var ranges: IndexRanges
+  /// All of it.
+  static let all = Narrowing([.all], [])
+
+  /// Runs that do not overlap, ascending. Outside of these no record satisfies the conditions; inside, some
+  /// may not.
+  let ranges: [IndexBounds]
   /// The conditions; they all hold.
-  var words: [String]
+  let words: [String]
+
+  init(_ bounds: [IndexBounds], _ words: [String]) {
+    var ranges: [IndexBounds] = []
+    for next in bounds.sorted(by: { $0.lower < $1.lower }) where next.lower <= next.upper {
+      if let last = ranges.last, next.lower <= last.upper {
+        ranges[ranges.count - 1] = IndexBounds(from: last.lower, to: max(last.upper, next.upper))
+      } else {
+        ranges.append(next)
+      }
+    }
+    self.ranges = ranges
+    self.words = words
+  }
+
+  /// What lies in both.
+  func and(_ other: Narrowing) -> Narrowing {
+    var common: [IndexBounds] = []
+    var (index, otherIndex) = (0, 0)
+    while index < ranges.count, otherIndex < other.ranges.count {
+      common.append(ranges[index].intersection(other.ranges[otherIndex]))
+      if ranges[index].upper < other.ranges[otherIndex].upper { index += 1 } else { otherIndex += 1 }
+    }
+    return Narrowing(common, words + other.words)
+  }
+
+  /// What lies in either.
+  func or(_ other: Narrowing) -> Narrowing {
+    let words = [words, other.words].map { $0.joined(separator: " and ") }.joined(separator: " or ")
+    return Narrowing(ranges + other.ranges, [words])
+  }
 }
 
 extension ConditionNode {
@@ -320,22 +322,12 @@ extension ConditionNode {
     case .field(let condition):
       guard let found = source.lookup(condition), found.name == name.first else { return nil }
       return Narrowing(
-        ranges: IndexRanges(found.ranges.map { IndexBounds($0, of: name, isFixed: found.isFixed) }),
-        words: [found.words])
+        found.ranges.map { IndexBounds($0, of: name, isFixed: found.isFixed) }, [found.words])
     case .all(let conditions):
-      return conditions.compactMap { $0.narrowing(name, source) }.reduce(nil) { common, next in
-        guard let common else { return next }
-        return Narrowing(
-          ranges: common.ranges.intersection(next.ranges), words: common.words + next.words)
-      }
+      return conditions.compactMap { $0.narrowing(name, source) }.reduce(nil) { $0?.and($1) ?? $1 }
     case .any(let conditions):
-      var all = Narrowing(ranges: IndexRanges([]), words: [])
-      for condition in conditions {
-        guard let narrowing = condition.narrowing(name, source) else { return nil }
-        all.ranges = all.ranges.union(narrowing.ranges)
-        all.words.append(narrowing.words.joined(separator: " and "))
-      }
-      return Narrowing(ranges: all.ranges, words: [all.words.joined(separator: " or ")])
+      let sides = conditions.compactMap { $0.narrowing(name, source) }
+      return sides.count == conditions.count ? sides.reduce(nil) { $0?.or($1) ?? $1 } : nil
     case .notAll: return nil
     }
   }
@@ -357,8 +349,6 @@ struct CandidateReader: ~Copyable {
   private let search: Search
   /// The index; nil where records are known by their ids.
   private let name: OrderName?
-  /// Where the others are found that are no longer to be found here.
-  private let earlier: ArraySlice<IndexRun>
   private let scanner: Scanner
   private let holds: ConditionNode.Bound
   private let part: QueryPart
@@ -366,15 +356,10 @@ struct CandidateReader: ~Copyable {
   private var seen = 0
   private var passed = 0
 
-  /// Reads what is in a part of an index and in none of those before.
-  init(
-    _ search: Search, _ run: IndexRun?, besides earlier: ArraySlice<IndexRun> = [],
-    _ part: QueryPart = .whole
-  ) throws {
+  init(_ search: Search, _ name: OrderName?, _ part: QueryPart = QueryPart()) throws {
     self.search = search
-    self.earlier = earlier
+    self.name = name
     self.part = part
-    name = run?.name
     scanner = search.source.scanner()
     holds = try search.bound(to: scanner)
   }
@@ -385,30 +370,20 @@ struct CandidateReader: ~Copyable {
   ) throws -> Result? {
     try part.check(at: seen)
     seen += 1
-    let found: StoredRecord
+    let record: StoredRecord
     do {
-      guard let current = try find(id, entry) else { return nil }
-      found = current
+      let found = try search.moment.read(id.bytes, into: &buffer)
+      guard let found, try isCurrent(entry, found) else {
+        passed += 1
+        return nil
+      }
+      guard try holds(ScannedRecord(found, RecordBody(checked: buffer.body))) else { return nil }
+      record = found
     } catch {
       try search.leaveOut(error, id)
       return nil
     }
-    let candidate = ScannedRecord(found, RecordBody(checked: buffer.body))
-    do { guard try holds(candidate) else { return nil } } catch {
-      try search.leaveOut(error, id)
-      return nil
-    }
-    return try body(candidate, scanner)
-  }
-
-  /// Reads a record, if it is the one that an entry is about, and no other entry is.
-  private mutating func find(_ id: RecordID, _ entry: OrderedEntry?) throws -> StoredRecord? {
-    let found = try search.moment.read(id.bytes, into: &buffer)
-    guard let found, try isCurrent(entry, found) else {
-      passed += 1
-      return nil
-    }
-    return try earlier.isEmpty || !isFoundEarlier(id) ? found : nil
+    return try body(ScannedRecord(record, RecordBody(checked: buffer.body)), scanner)
   }
 
   /// Whether the record that was read is the one that an entry is about. With another key it is found there,
@@ -418,16 +393,6 @@ struct CandidateReader: ~Copyable {
     _ = try RecordBody(checking: buffer.body)
     guard let name, let entry else { return true }
     return try OrderedEntry(keyOf: name, entry.id, buffer.body) == entry
-  }
-
-  /// Whether the record that was read is found by another part of an index, too.
-  private func isFoundEarlier(_ id: RecordID) throws -> Bool {
-    for run in earlier {
-      if let entry = try OrderedEntry(keyOf: run.name, id, buffer.body), run.ranges.contains(entry) {
-        return true
-      }
-    }
-    return false
   }
 
   /// Has the index made anew, of what is so, where half of what lies in the way is not.

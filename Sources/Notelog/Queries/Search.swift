@@ -145,9 +145,15 @@ struct Search: Sendable {
     let way = try way(keeping: isKeeping)
     switch way {
     case .inOrder(let run): try walk(run, keeping: isKeeping, hand)
-    case .listed:
-      try forEach(on: way, .whole) { record, _ in try hand(OwnedRecord(record, in: plan.number)) }
-    case .scan, .candidates:
+    case .all where order.parts.isEmpty:
+      var records = try CandidateReader(self, nil)
+      for id in try moment.records(in: plan.number) {
+        let goesOn = try records.read(RecordID(id), from: nil) { record, _ in
+          try hand(OwnedRecord(record, in: plan.number))
+        }
+        guard goesOn ?? true else { return }
+      }
+    case .all, .candidates:
       let number = isKeeping || question.limit != nil ? plan.number : nil
       let none = SortedRows(order, limit: question.wantedCount)
       let parts = try gather(into: none, on: way) { rows, record, scanner in
@@ -183,7 +189,7 @@ struct Search: Sendable {
     _ run: IndexRun, keeping isKeeping: Bool, _ body: (OwnedRecord) throws -> Bool
   ) throws {
     let number = isKeeping || question.limit != nil ? plan.number : nil
-    var candidates = try CandidateReader(self, run)
+    var candidates = try CandidateReader(self, run.name)
     var left = question.wantedCount ?? .max
     func hand(_ record: OwnedRecord?) throws -> Bool {
       guard let record else { return true }

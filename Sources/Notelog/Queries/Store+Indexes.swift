@@ -35,34 +35,26 @@ extension Store {
   }
 }
 
-/// The parts of an index in which the records are that a condition leaves, and others.
-struct IndexLookup {
-  let name: OrderName
-  let ranges: [KeyRange]
-  /// Whether all keys have one length.
-  let isFixed: Bool
-  let words: String
-}
-
 extension QuerySource {
   /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own,
   /// or that of its digests. nil where none helps.
-  func lookup(_ condition: FieldCondition) -> IndexLookup? {
+  /// `isFixed` says whether all keys have one length.
+  func lookup(
+    _ condition: FieldCondition
+  ) -> (name: OrderName, ranges: [KeyRange], isFixed: Bool, words: String)? {
     guard let keys = condition.keys, let place = try? place(of: condition.field) else { return nil }
     let field = collection.fields[place.index]
     guard field.type == keys.type else { return nil }
     if let name = collection.indexName(of: place.index) {
-      return IndexLookup(
-        name: name, ranges: keys.ranges(isOptional: field.isOptional),
-        isFixed: field.type.fixedByteCount != nil, words: keys.words)
+      let ranges = keys.ranges(isOptional: field.isOptional)
+      return (name, ranges, isFixed: field.type.fixedByteCount != nil, keys.words)
     }
     guard collection.hasDigests, collection.isStored, let digest = collection.digest(of: place.index),
       let values = keys.values(isOptional: field.isOptional),
       let ranges = digestRanges(of: values, place.index)
     else { return nil }
-    return IndexLookup(
-      name: OrderName(collection: collection.number, field: collection.fields[digest].number),
-      ranges: ranges, isFixed: true, words: values.count == 1 ? "one value" : "\(values.count) values")
+    let name = OrderName(collection: collection.number, field: collection.fields[digest].number)
+    return (name, ranges, isFixed: true, values.count == 1 ? "one value" : "\(values.count) values")
   }
 
   /// Where digests of values are in their index; nil where a key is locked or gone under which there may be
