@@ -20,8 +20,10 @@ func recordBody(_ lines: [BodyLine]) -> [UInt8] {
   bytes.withBytes(in: 0..<size) { span in
     var writer = DirectoryWriter(fieldCount: lines.count, into: &span)
     for line in lines {
-      let range = writer.add(
-        line.number, line.type, line.flags, line.key, length: line.value.count, into: &span)
+      let entry = FieldEntry(
+        number: line.number, type: line.type, flags: line.flags, keyReference: line.key,
+        range: 0..<line.value.count)
+      let range = writer.add(entry, into: &span)
       span.copy(line.value.rawSpan, at: range.lowerBound)
     }
   }

@@ -47,10 +47,8 @@ private struct Bench {
     var bytes = [UInt8](repeating: 0xEE, count: encoder.bodyByteCount)
     var keys = SealingKeys(vault, Flag(true), for: plan.collection)
     var nonces = NonceRun()
-    let old: [UInt8] = []
     try bytes.withBytes(in: 0..<bytes.count) { (bytes: inout MutableRawSpan) throws(NotelogError) in
-      try encoder.write(
-        record.id, of: plan.collection, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &bytes)
+      try encoder.write(record.id, of: plan.collection, keys: &keys, nonces: &nonces, into: &bytes)
     }
     return bytes
   }

@@ -233,12 +233,13 @@ private struct Page: Record, Equatable {
     body.withBytes(in: 0..<byteCount) { span in
       var writer = DirectoryWriter(fieldCount: entries.count + count, into: &span)
       for entry in entries {
-        let range = writer.add(
-          entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &span)
+        let range = writer.add(entry, into: &span)
         span.copy(bytes.extracting(entry.range), at: range.lowerBound)
       }
       for number in 0..<count {
-        _ = writer.add(UInt16(1000 + number), .integer, [], 0, length: 8, into: &span)
+        let entry = FieldEntry(
+          number: UInt16(1000 + number), type: .integer, flags: [], keyReference: 0, range: 0..<8)
+        _ = writer.add(entry, into: &span)
       }
     }
     return body

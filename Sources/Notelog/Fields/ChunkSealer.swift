@@ -40,22 +40,27 @@ struct ChunkSealer {
     } catch { throw refusal(error) }
   }
 
-  /// Writes what refers to the value.
-  func writeReference(
-    byteCount: Int, _ nonces: inout NonceRun, into target: inout MutableRawSpan
-  ) throws(NotelogError) {
-    do {
-      try ValueReference(value, byteCount: byteCount).write(data, under: key, nonces: &nonces, into: &target)
-    } catch { throw refusal(error) }
+  /// Seals all chunks of a value into a batch.
+  func putAll(
+    _ plaintext: RawSpan, _ nonces: inout NonceRun, into batch: inout Batch
+  ) throws(NotelogError) -> SealedContent {
+    let reference = ValueReference(value, byteCount: plaintext.byteCount)
+    for number in 0..<reference.chunkCount {
+      let chunk = plaintext.extracting(reference.range(of: number))
+      try put(chunk, number, isLast: number == reference.chunkCount - 1, &nonces, into: &batch)
+    }
+    return try content(byteCount: plaintext.byteCount, &nonces)
   }
 
   /// What stands in the record for a value whose chunks have been put.
-  func content(byteCount: Int) throws(NotelogError) -> SealedContent {
+  func content(byteCount: Int, _ nonces: inout NonceRun) throws(NotelogError) -> SealedContent {
     var bytes = [UInt8](repeating: 0, count: ValueReference.storedByteCount)
-    var nonces = NonceRun()
-    try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(NotelogError) in
-      try writeReference(byteCount: byteCount, &nonces, into: &target)
-    }
+    do {
+      try bytes.withBytes(in: 0..<bytes.count) { (target: inout MutableRawSpan) throws(CryptoError) in
+        try ValueReference(value, byteCount: byteCount).write(
+          data, under: key, nonces: &nonces, into: &target)
+      }
+    } catch { throw refusal(error) }
     return SealedContent(entry, bytes)
   }
 
@@ -66,15 +71,16 @@ struct ChunkSealer {
 
 /// A field's value as it will stand in the record: sealed, or a reference to its chunks.
 struct SealedContent: Sendable {
-  let type: FieldType
-  let flags: FieldFlags
-  let keyReference: UInt32
+  /// What the directory is to say of it: of the range its length alone.
+  let entry: FieldEntry
   let bytes: [UInt8]
   /// What stands in the field of its digests, where that has one.
   var digest: [UInt8]?
 
   init(_ entry: FieldEntry, _ bytes: [UInt8]) {
-    (type, flags, keyReference) = (entry.type, entry.flags, entry.keyReference)
+    self.entry = FieldEntry(
+      number: entry.number, type: entry.type, flags: entry.flags, keyReference: entry.keyReference,
+      range: 0..<bytes.count)
     self.bytes = bytes
   }
 
@@ -91,5 +97,5 @@ struct SealedContent: Sendable {
   }
 
   /// The large value that it refers to.
-  var value: ID16? { flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
+  var value: ID16? { entry.flags.contains(.chunked) ? ValueReference.value(in: bytes.rawSpan) : nil }
 }

@@ -10,12 +10,12 @@ struct RecordEncoder {
   // Fields hold no references: they are copied about for every record.
 
   enum Source {
-    /// Plaintext in the scratch buffer, to be copied or sealed.
-    case fresh(Range<Int>)
+    /// Plaintext, to be copied or sealed.
+    case fresh
     /// Bytes of the record's last version, to be copied as they are.
-    case carried(Range<Int>)
-    /// An uploaded value, by its place among those of the record.
-    case uploaded(Int)
+    case carried
+    /// A value that is sealed already, to be copied as it is.
+    case sealed
   }
 
   struct Field {
@@ -24,16 +24,16 @@ struct RecordEncoder {
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
     var source: Source
-    /// The id that a large value gets.
-    var value: ID16?
+    /// Where it lies in the scratch buffer.
+    var range: Range<Int>
   }
 
   private(set) var scratch = FieldScratch()
-  /// The values of which digests are to be made, as they are before they are packed.
+  /// The values of which digests are to be made, as they are before they are packed; of those that are sealed
+  /// already, the digests.
   private(set) var unpacked = FieldScratch()
   private(set) var unpackedRanges: [(index: Int, range: Range<Int>)] = []
   var fields: [Field] = []
-  var uploads: [SealedContent] = []
   /// How many fields are large values.
   private var valueCount = 0
   /// The body's length, once all fields are gathered.
@@ -44,7 +44,6 @@ struct RecordEncoder {
     scratch.removeAll()
     // Emptying an array that is empty takes as long.
     if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
-    if !uploads.isEmpty { uploads = [] }
     if !unpackedRanges.isEmpty {
       unpacked.removeAll()
       unpackedRanges.removeAll(keepingCapacity: true)
@@ -66,23 +65,26 @@ struct RecordEncoder {
       throw NotelogError(
         .invalidArgument, "\(plan.name(of: index)): a date that is infinite or not a number can't be stored")
     }
-    let flags = plan.fields[index].flags
+    var flags = plan.fields[index].flags
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
-    if plan.hasDigests, plan.digest(of: index) != nil { keepUnpacked(from: start, index) }
-    var written = pack(start, flags)
+    if plan.hasDigests, plan.digest(of: index) != nil {
+      scratch.withBytes(in: start..<scratch.count) { keep($0, index) }
+    }
+    if flags.contains(.compressed), !scratch.compress(from: start) { flags.remove(.compressed) }
+    if flags.contains(.padded) { scratch.pad(from: start) }
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     var length = plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)
     if flags.contains(.sealed), plainCount > Limits.chunkBytes {
-      written.insert(.chunked)
+      flags.insert(.chunked)
       length = ValueReference.storedByteCount
     }
     append(
       FieldEntry(
-        number: plan.fields[index].number, type: plan.fields[index].type, flags: written,
+        number: plan.fields[index].number, type: plan.fields[index].type, flags: flags,
         keyReference: plan.fields[index].keyReference, range: 0..<length),
-      index, .fresh(start..<scratch.count))
+      index, .fresh, start..<scratch.count)
   }
 
   /// Whether the double that a date ends in is one; nil has none.
@@ -93,19 +95,9 @@ struct RecordEncoder {
     }
   }
 
-  private mutating func keepUnpacked(from start: Int, _ index: Int) {
-    let begin = unpacked.count
-    scratch.withBytes(in: start..<scratch.count) { bytes in
-      unpacked.append(byteCount: bytes.byteCount) { $0.copy(bytes, at: 0) }
-    }
-    unpackedRanges.append((index, begin..<unpacked.count))
-  }
-
-  /// Appends a plain value.
-  mutating func appendPlain(_ bytes: [UInt8]) -> Range<Int> {
-    let start = scratch.count
-    scratch.append(byteCount: bytes.count) { $0.copy(bytes.rawSpan, at: 0) }
-    return start..<scratch.count
+  /// Keeps what a digest is made of, or a digest.
+  private mutating func keep(_ bytes: RawSpan, _ index: Int) {
+    unpackedRanges.append((index, unpacked.append(bytes)))
   }
 
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
@@ -115,37 +107,21 @@ struct RecordEncoder {
     )
   }
 
-  /// Gathers a field whose value was uploaded.
-  mutating func add(_ content: SealedContent, _ index: Int, of plan: CollectionPlan) {
-    uploads.append(content)
-    append(
-      FieldEntry(
-        number: plan.fields[index].number, type: content.type, flags: content.flags,
-        keyReference: content.keyReference, range: 0..<content.bytes.count),
-      index, .uploaded(uploads.count - 1))
+  /// Gathers a field whose value is sealed already.
+  mutating func add(_ content: SealedContent, _ index: Int) {
+    if let digest = content.digest { keep(digest.rawSpan, index) }
+    append(content.entry, index, .sealed, scratch.append(content.bytes.rawSpan))
   }
 
   /// Gathers a field of the record's last version as it is, sealed or not.
-  mutating func carry(_ entry: FieldEntry, index: Int?) {
-    append(entry, index ?? -1, .carried(entry.range))
+  mutating func carry(_ entry: FieldEntry, from old: RawSpan, index: Int?) {
+    append(entry, index ?? -1, .carried, scratch.append(old.extracting(entry.range)))
   }
 
-  private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source) {
-    var field = Field(entry: entry, index: index, source: source)
-    if entry.flags.contains(.chunked) {
-      valueCount += 1
-      if case .fresh = source { field.value = .randomValue }
-    }
-    fields.append(field)
+  private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source, _ range: Range<Int>) {
+    if entry.flags.contains(.chunked) { valueCount += 1 }
+    fields.append(Field(entry: entry, index: index, source: source, range: range))
     bodyByteCount += RecordBody.entryByteCount + entry.range.count
-  }
-
-  /// Compresses and pads the plaintext from `start` on, as the flags say.
-  private mutating func pack(_ start: Int, _ flags: FieldFlags) -> FieldFlags {
-    var flags = flags
-    if flags.contains(.compressed), !scratch.compress(from: start) { flags.remove(.compressed) }
-    if flags.contains(.padded) { scratch.pad(from: start) }
-    return flags
   }
 
   /// The length of the envelope: the ids of large values and the sort keys of indexed fields; 0 where there
@@ -159,40 +135,25 @@ struct RecordEncoder {
     return byteCount == 0 ? 0 : 4 + byteCount
   }
 
-  /// Writes the envelope (FORMAT.md 5): the ids of large values, and the sort keys.
-  func writeEnvelope(_ plan: CollectionPlan, carriedFrom old: RawSpan, into bytes: inout MutableRawSpan) {
+  /// Writes the envelope (FORMAT.md 5): the ids of the large values that the record refers to, **INV-V3**, and
+  /// the sort keys.
+  func writeEnvelope(_ plan: CollectionPlan, into bytes: inout MutableRawSpan) {
     bytes.store(UInt16(bytes.byteCount), at: 0)
     bytes.store(UInt16(valueCount), at: 2)
     var place = 4
-    if valueCount > 0 { writeValues(carriedFrom: old, into: &bytes, &place) }
+    for field in fields where field.entry.flags.contains(.chunked) {
+      let value = scratch.withBytes(in: field.range) { ValueReference.value(in: $0) }
+      bytes.store(value.low, at: place)
+      bytes.store(value.high, at: place + 8)
+      place += 16
+    }
     for field in fields where field.index >= 0 && plan.fields[field.index].isIndexed {
       let count = sortKeyByteCount(field, plan)
       bytes.store(field.entry.number, at: place)
       bytes.store(UInt16(count), at: place + 2)
       var key = bytes.part(place + 4..<place + 4 + count)
-      switch field.source {
-      case .fresh(let range): scratch.withBytes(in: range) { writeSortKey(field, plan, $0, into: &key) }
-      case .carried(let range): writeSortKey(field, plan, old.extracting(range), into: &key)
-      case .uploaded: break  // Sealed, and so not indexed.
-      }
+      scratch.withBytes(in: field.range) { writeSortKey(field, plan, $0, into: &key) }
       place += 4 + count
-    }
-  }
-
-  /// Writes the ids of the large values that the record refers to: **INV-V3**.
-  private func writeValues(
-    carriedFrom old: RawSpan, into bytes: inout MutableRawSpan, _ place: inout Int
-  ) {
-    for field in fields where field.entry.flags.contains(.chunked) {
-      let value =
-        switch field.source {
-        case .fresh: field.value ?? .zero
-        case .carried(let range): ValueReference.value(in: old.extracting(range))
-        case .uploaded(let upload): uploads[upload].value ?? .zero
-        }
-      bytes.store(value.low, at: place)
-      bytes.store(value.high, at: place + 8)
-      place += 16
     }
   }
 
@@ -218,62 +179,38 @@ struct RecordEncoder {
     plan.fields[field.index].flags.contains(.optional) && !field.entry.flags.contains(.optional)
   }
 
-  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Carried
-  /// fields come from `old`.
+  /// Writes the body into exactly ``bodyByteCount`` bytes: directory, plain values, sealed values. Large ones
+  /// have been put into the batch.
   func write(
-    _ id: RecordID, of plan: CollectionPlan, carriedFrom old: RawSpan, keys: inout SealingKeys,
-    nonces: inout NonceRun, into bytes: inout MutableRawSpan
+    _ id: RecordID, of plan: CollectionPlan, keys: inout SealingKeys, nonces: inout NonceRun,
+    into bytes: inout MutableRawSpan
   ) throws(NotelogError) {
     var directory = DirectoryWriter(fieldCount: fields.count, into: &bytes)
     for field in fields {
-      let entry = field.entry
-      let range = directory.add(
-        entry.number, entry.type, entry.flags, entry.keyReference, length: entry.range.count, into: &bytes)
-      switch field.source {
-      case .carried(let source): bytes.copy(old.extracting(source), at: range.lowerBound)
-      case .uploaded(let upload):
-        let content = uploads[upload]
-        bytes.copy(content.bytes.rawSpan, at: range.lowerBound)
-      case .fresh(let source):
-        var target = bytes.part(range)
-        if let value = field.value {
-          let sealer = try chunkSealer(field, as: value, id, plan, &keys)
-          try sealer.writeReference(byteCount: source.count, &nonces, into: &target)
-          continue
-        }
-        try scratch.withBytes(in: source) { plaintext throws(NotelogError) in
-          guard entry.flags.contains(.sealed) else { return target.copy(plaintext) }
-          try seal(plaintext, field, id, plan, &keys, &nonces, &target)
-        }
+      var target = bytes.part(directory.add(field.entry, into: &bytes))
+      try scratch.withBytes(in: field.range) { value throws(NotelogError) in
+        guard field.source == .fresh, field.entry.flags.contains(.sealed) else { return target.copy(value) }
+        try seal(value, field, id, plan, &keys, &nonces, &target)
       }
     }
   }
 
   /// Seals the large values, whose chunks come before the record that refers to them.
-  func writeChunks(
+  mutating func writeChunks(
     _ id: RecordID, of plan: CollectionPlan, keys: inout SealingKeys, nonces: inout NonceRun,
     into batch: inout Batch
   ) throws(NotelogError) {
     guard valueCount > 0 else { return }
-    for field in fields {
-      guard let value = field.value, case .fresh(let source) = field.source else { continue }
-      let sealer = try chunkSealer(field, as: value, id, plan, &keys)
-      let reference = ValueReference(value, byteCount: source.count)
-      for number in 0..<reference.chunkCount {
-        let chunk = reference.range(of: number)
-        let plaintext = source.lowerBound + chunk.lowerBound..<source.lowerBound + chunk.upperBound
-        try scratch.withBytes(in: plaintext) { bytes throws(NotelogError) in
-          try sealer.put(bytes, number, isLast: number == reference.chunkCount - 1, &nonces, into: &batch)
-        }
+    for place in fields.indices {
+      let field = fields[place]
+      guard field.source == .fresh, field.entry.flags.contains(.chunked) else { continue }
+      let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
+      let sealer = ChunkSealer(key, field.entry, as: .randomValue, of: id, field.index, plan)
+      let content = try scratch.withBytes(in: field.range) { value throws(NotelogError) in
+        try sealer.putAll(value, &nonces, into: &batch)
       }
+      replace(place, by: content)
     }
-  }
-
-  private func chunkSealer(
-    _ field: Field, as value: ID16, _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys
-  ) throws(NotelogError) -> ChunkSealer {
-    let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
-    return ChunkSealer(key, field.entry, as: value, of: id, field.index, plan)
   }
 
   private func seal(
@@ -293,91 +230,66 @@ struct RecordEncoder {
 // MARK: - Values whose key their record names, in a field of its own (FORMAT.md 9.1, INV-M6).
 
 extension RecordEncoder {
-  /// A value that is carried over, and not under the key that its record is about to name.
-  struct MovedValue {
-    /// The field's place among those gathered.
-    let place: Int
-    /// The field's place in the plan.
-    let index: Int
-    /// The key that it is to be under.
-    let keyReference: UInt32
-  }
-
   /// Says of each value that is to be sealed, and whose key the record names, which key that is. All fields
   /// have been gathered.
   ///
   /// - Throws: `invalidArgument` where the record names none of the field's keys; `conflict` where an
   ///   uploaded value is under another key.
-  mutating func chooseKeys(
-    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
-  ) throws(NotelogError) {
+  mutating func chooseKeys(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
     for place in fields.indices {
-      let index = fields[place].index
-      guard index >= 0, plan.fields[index].field.isKeyChosen else { continue }
-      if case .carried = fields[place].source { continue }
-      let choice = try choice(for: index, id, plan, carriedFrom: old)
-      switch fields[place].source {
-      case .fresh:
-        fields[place].entry.keyReference = choice.keys.last ?? 0
-      case .uploaded:
-        guard choice.keys.last == fields[place].entry.keyReference else {
-          throw NotelogError(
-            .conflict,
-            "\(plan.place(index, id)): the value was uploaded under another key than \(plan.keyFieldName(of: index)) names; upload it again"
-          )
-        }
-      case .carried: break
+      let field = fields[place]
+      guard field.source != .carried, field.index >= 0, plan.fields[field.index].field.isKeyChosen else {
+        continue
+      }
+      let reference = try choice(for: field.index, id, plan).keys.last ?? 0
+      if field.source == .fresh { fields[place].entry.keyReference = reference }
+      guard fields[place].entry.keyReference == reference else {
+        throw NotelogError(
+          .conflict,
+          "\(plan.place(field.index, id)): the value was uploaded under another key than \(plan.keyFieldName(of: field.index)) names; upload it again"
+        )
       }
     }
   }
 
-  /// The values that are carried over and whose record is about to name another key. Where it names none anew
-  /// they stay as they are, be that right or wrong.
+  /// The values that are carried over and whose record is about to name another key, by their places among
+  /// those gathered, with that key's reference. Where it names none anew they stay as they are, be that right
+  /// or wrong.
   func movedValues(
-    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
-  ) throws(NotelogError) -> [MovedValue] {
-    var moved: [MovedValue] = []
-    for (place, field) in fields.enumerated() {
-      guard case .carried = field.source, field.index >= 0, plan.fields[field.index].field.isKeyChosen else {
-        continue
-      }
-      guard isFresh(plan.fields[field.index].field.keyField) else { continue }
-      let choice = try choice(for: field.index, id, plan, carriedFrom: old)
+    _ id: RecordID, _ plan: CollectionPlan
+  ) throws(NotelogError) -> [(place: Int, keyReference: UInt32)] {
+    var moved: [(place: Int, keyReference: UInt32)] = []
+    for (place, field) in fields.enumerated()
+    where field.source == .carried && field.index >= 0 && plan.fields[field.index].field.isKeyChosen {
+      let keyField = plan.fields[field.index].field.keyField
+      guard fields.contains(where: { $0.entry.number == keyField && $0.source == .fresh }) else { continue }
+      let choice = try choice(for: field.index, id, plan)
       if plan.isOne(of: choice, field.entry.keyReference) { continue }
-      moved.append(MovedValue(place: place, index: field.index, keyReference: choice.keys.last ?? 0))
+      moved.append((place, choice.keys.last ?? 0))
     }
     return moved
   }
 
-  private func isFresh(_ number: UInt16) -> Bool {
-    for field in fields where field.entry.number == number {
-      if case .fresh = field.source { return true }
-    }
-    return false
-  }
-
-  /// Has a value sealed anew take the place of one that was to be carried over: it differs in its key alone.
-  mutating func replace(_ moved: MovedValue, by content: SealedContent) {
-    uploads.append(content)
-    fields[moved.place].entry.keyReference = content.keyReference
-    fields[moved.place].source = .uploaded(uploads.count - 1)
+  /// Has a sealed value take the place of one that was to be sealed, or carried over. It differs in its key
+  /// alone.
+  mutating func replace(_ place: Int, by content: SealedContent) {
+    fields[place].entry.keyReference = content.entry.keyReference
+    fields[place].source = .sealed
+    fields[place].range = scratch.append(content.bytes.rawSpan)
   }
 
   /// The choice that the gathered record makes for a field.
   private func choice(
-    for index: Int, _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: RawSpan
+    for index: Int, _ id: RecordID, _ plan: CollectionPlan
   ) throws(NotelogError) -> KeyChoice {
     let number = plan.fields[index].field.keyField
-    switch fields.first(where: { $0.entry.number == number })?.source {
-    case .fresh(let range):
-      return try scratch.withBytes(in: range) { name throws(NotelogError) in
-        try plan.choice(for: index, named: name, or: .invalidArgument)
-      }
-    case .carried(let range): return try plan.choice(for: index, named: old.extracting(range), or: .tampered)
-    case .uploaded, nil:
+    guard let field = fields.first(where: { $0.entry.number == number }) else {
       throw NotelogError(
         .invalidArgument,
         "\(plan.place(index, id)): the record lacks \(plan.keyFieldName(of: index)), which names the key")
+    }
+    return try scratch.withBytes(in: field.range) { name throws(NotelogError) in
+      try plan.choice(for: index, named: name, or: field.source == .fresh ? .invalidArgument : .tampered)
     }
   }
 
@@ -392,17 +304,15 @@ extension RecordEncoder {
         remove(pair.digest)
         continue
       }
-      switch field.source {
-      case .carried: break
-      case .uploaded(let upload): if let digest = uploads[upload].digest { put(digest, pair.digest, plan) }
-      case .fresh:
-        guard let range = unpackedRanges.last(where: { $0.index == pair.source })?.range else { continue }
+      guard field.source != .carried,
+        let range = unpackedRanges.last(where: { $0.index == pair.source })?.range
+      else { continue }
+      let digest = try unpacked.withBytes(in: range) { value throws(NotelogError) in
+        if field.source == .sealed { return value.array() }
         let key = try keys.key(pair.source, field.entry.keyReference, of: plan).key
-        let digest = try unpacked.withBytes(in: range) { value throws(NotelogError) in
-          try plan.storedDigest(value, pair.source, under: key)
-        }
-        put(digest, pair.digest, plan)
+        return try plan.storedDigest(value, pair.source, under: key)
       }
+      put(digest, pair.digest, plan)
     }
   }
 
@@ -420,7 +330,8 @@ extension RecordEncoder {
       number: number, type: plan.fields[index].type, flags: plan.fields[index].flags, keyReference: 0,
       range: 0..<digest.count)
     let place = fields.firstIndex { $0.entry.number > number } ?? fields.count
-    fields.insert(Field(entry: entry, index: index, source: .fresh(appendPlain(digest))), at: place)
+    let range = scratch.append(digest.rawSpan)
+    fields.insert(Field(entry: entry, index: index, source: .fresh, range: range), at: place)
     bodyByteCount += RecordBody.entryByteCount + digest.count
   }
 }

@@ -55,6 +55,7 @@ extension ChunkOpener {
       try sealer.put(part, number, isLast: isLast, &nonces, into: &batch)
       try chunkIsPut(&batch, isLast)
     }
-    return try sealer.content(byteCount: resealed.byteCount)
+    var nonces = NonceRun()
+    return try sealer.content(byteCount: resealed.byteCount, &nonces)
   }
 }

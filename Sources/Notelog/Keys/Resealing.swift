@@ -345,7 +345,7 @@ struct Resealing {
       // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an
       // old generation at all.
       guard let content = large[ValueReference.value(in: body.extracting(entry.range))]?.content,
-        content.keyReference == new
+        content.entry.keyReference == new
       else { return 0 }
       contents[index] = content
     }

@@ -244,19 +244,16 @@ struct DirectoryWriter {
     RecordBody.headerByteCount + fieldCount * RecordBody.entryByteCount
   }
 
-  /// Writes the next entry, and returns its value's range.
-  mutating func add(
-    _ number: UInt16, _ type: FieldType, _ flags: FieldFlags, _ keyReference: UInt32, length: Int,
-    into bytes: inout MutableRawSpan
-  ) -> Range<Int> {
-    bytes.store(number, at: offset)
-    bytes.store(type.rawValue, at: offset + 2)
-    bytes.store(flags.rawValue, at: offset + 3)
-    bytes.store(keyReference, at: offset + 4)
-    bytes.store(UInt32(length), at: offset + 8)
+  /// Writes the next entry, of whose range the length counts, and returns its value's range.
+  mutating func add(_ entry: FieldEntry, into bytes: inout MutableRawSpan) -> Range<Int> {
+    bytes.store(entry.number, at: offset)
+    bytes.store(entry.type.rawValue, at: offset + 2)
+    bytes.store(entry.flags.rawValue, at: offset + 3)
+    bytes.store(entry.keyReference, at: offset + 4)
+    bytes.store(UInt32(entry.range.count), at: offset + 8)
     offset += RecordBody.entryByteCount
-    defer { valueOffset += length }
-    return valueOffset..<valueOffset + length
+    defer { valueOffset += entry.range.count }
+    return valueOffset..<valueOffset + entry.range.count
   }
 }
 

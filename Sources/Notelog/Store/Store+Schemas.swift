@@ -209,8 +209,10 @@ extension SchemaRegistry.Stored {
   /// Writes the schema's record.
   func write(into body: inout MutableRawSpan) {
     var directory = DirectoryWriter(fieldCount: 1, into: &body)
-    let range = directory.add(
-      SchemaRecord.field, .bytes, [], 0, length: bytes.count + mac.count, into: &body)
+    let entry = FieldEntry(
+      number: SchemaRecord.field, type: .bytes, flags: [], keyReference: 0, range: 0..<bytes.count + mac.count
+    )
+    let range = directory.add(entry, into: &body)
     body.copy(bytes.rawSpan, at: range.lowerBound)
     body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
   }

@@ -27,6 +27,13 @@ struct FieldScratch {
     count = end
   }
 
+  /// Appends bytes, and says where they are.
+  mutating func append(_ value: RawSpan) -> Range<Int> {
+    let start = count
+    append(byteCount: value.byteCount) { $0.copy(value) }
+    return start..<count
+  }
+
   /// Puts a length of four bytes and a zlib stream in the place of the bytes from `start` on.
   ///
   /// - Returns: False, and nothing changed, where that would not be shorter.

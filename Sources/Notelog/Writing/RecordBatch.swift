@@ -241,7 +241,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   private mutating func seal(_ record: R, _ id: RecordID) throws {
     try plan.gather(record, into: &encoder)
-    try encoder.put(id, plan.collection, carriedFrom: [], &keys, &nonces, into: &batch)
+    try encoder.put(id, plan.collection, &keys, &nonces, into: &batch)
     encoder.wipe()
   }
 }

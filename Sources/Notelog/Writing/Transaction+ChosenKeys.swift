@@ -29,11 +29,11 @@ extension Transaction {
       for number in keyFieldsTaken(plan, changed: changed) {
         try store.opener.prove(number, of: stored, plan)
       }
-      for moved in try encoder.movedValues(stored.id, plan, carriedFrom: stored.body.rawSpan) {
-        let content = try resealed(moved, of: stored, plan)
-        encoder.replace(moved, by: content)
+      for (place, reference) in try encoder.movedValues(stored.id, plan) {
+        let content = try resealed(encoder.fields[place].index, under: reference, of: stored, plan)
+        encoder.replace(place, by: content)
       }
-      try emit(stored.id, plan, carriedFrom: stored.body)
+      try emit(stored.id, plan)
     } catch {
       // The chunks of a value that isn't written would be nobody's.
       turn.batch.removeAll(since: end)
@@ -49,9 +49,8 @@ extension Transaction {
 
   /// A value of a record's last version, sealed under the key that its next one names.
   private mutating func resealed(
-    _ moved: RecordEncoder.MovedValue, of stored: OwnedRecord, _ plan: CollectionPlan
+    _ index: Int, under reference: UInt32, of stored: OwnedRecord, _ plan: CollectionPlan
   ) throws(NotelogError) -> SealedContent {
-    let index = moved.index
     let body = stored.body.rawSpan
     guard let entry = try stored.find(plan.fields[index].number) else {
       throw NotelogError(.damaged, "\(plan.place(index, stored.id)) is gone")
@@ -62,7 +61,7 @@ extension Transaction {
     }
     guard entry.flags.contains(.chunked) else {
       return try store.opener.resealed(
-        entry, in: body, of: stored.id, index, plan, under: moved.keyReference, &nonces)
+        entry, in: body, of: stored.id, index, plan, under: reference, &nonces)
     }
     try plan.check(entry, index, stored.id, in: body)
     let chunks = try ChunkOpener(
@@ -72,7 +71,7 @@ extension Transaction {
         .limitExceeded,
         "\(plan.place(index, stored.id)) is too long to be sealed under another key as it is: upload it anew")
     }
-    return try chunks.resealed(under: moved.keyReference, as: .randomValue, into: &turn.batch)
+    return try chunks.resealed(under: reference, as: .randomValue, into: &turn.batch)
   }
 }
 

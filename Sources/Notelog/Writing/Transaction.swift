@@ -263,7 +263,7 @@ extension Transaction {
   ) throws(NotelogError) {
     encoder.begin()
     func add(_ index: Int, to encoder: inout RecordEncoder) throws(NotelogError) {
-      if let content = uploaded[index] { return encoder.add(content, index, of: plan) }
+      if let content = uploaded[index] { return encoder.add(content, index) }
       try encoder.add(index, of: plan) { try encode(index, &$0) }
     }
     var new = changed.sorted()[...]
@@ -277,12 +277,12 @@ extension Transaction {
         try add(index, to: &encoder)
         new.removeFirst()
       } else if !plan.isRetired(entry.number), !(index.map(dropped.contains) ?? false) {
-        encoder.carry(entry, index: index)
+        if let stored { encoder.carry(entry, from: stored.body.rawSpan, index: index) }
       }
     }
     for index in new { try add(index, to: &encoder) }
     if let stored, plan.hasChosenKeys { return try emitUnderChosenKeys(stored, plan, changed: changed) }
-    try emit(id, plan, carriedFrom: stored?.body ?? [])
+    try emit(id, plan)
   }
 
   /// A record that is to be changed.
@@ -331,16 +331,14 @@ extension Transaction {
   }
 
   /// Seals the gathered record into the batch.
-  mutating func emit(
-    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8] = []
-  ) throws(NotelogError) {
+  mutating func emit(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
     guard !id.isReserved else {
       throw NotelogError(.invalidArgument, "id \(id) is one of those that the store keeps for itself")
     }
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, carriedFrom: old, &writing.keys, &nonces, into: &turn.batch)
+    try encoder.put(id, plan, &writing.keys, &nonces, into: &turn.batch)
     collections[plan.schema.collection] = writing
   }
 }
@@ -349,7 +347,7 @@ extension CollectionPlan {
   /// Refuses an uploaded value that is not under the key in force. Where the record names the key, it is
   /// compared with that once all is known of the record.
   func checkKey(of content: SealedContent, _ index: Int, _ id: RecordID) throws(NotelogError) {
-    guard fields[index].field.isKeyChosen || content.keyReference == fields[index].keyReference else {
+    guard fields[index].field.isKeyChosen || content.entry.keyReference == fields[index].keyReference else {
       throw NotelogError(
         .conflict, "\(place(index, id)): its key was rotated since the value was uploaded; upload it again")
     }
@@ -364,10 +362,10 @@ extension RecordID {
 extension RecordEncoder {
   /// Seals the gathered record into a batch.
   mutating func put(
-    _ id: RecordID, _ plan: CollectionPlan, carriedFrom old: [UInt8], _ keys: inout SealingKeys,
-    _ nonces: inout NonceRun, into batch: inout Batch
+    _ id: RecordID, _ plan: CollectionPlan, _ keys: inout SealingKeys, _ nonces: inout NonceRun,
+    into batch: inout Batch
   ) throws(NotelogError) {
-    if plan.hasChosenKeys { try chooseKeys(id, plan, carriedFrom: old.rawSpan) }
+    if plan.hasChosenKeys { try chooseKeys(id, plan) }
     if plan.hasDigests { try addDigests(plan, &keys) }
     let envelopeByteCount = envelopeByteCount(plan)
     guard envelopeByteCount + bodyByteCount <= Limits.recordBytes else {
@@ -389,9 +387,9 @@ extension RecordEncoder {
         bodyByteCount: bodyByteCount
       ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
         var envelope = bytes.part(0..<envelopeByteCount)
-        if envelopeByteCount > 0 { writeEnvelope(plan, carriedFrom: old.rawSpan, into: &envelope) }
+        if envelopeByteCount > 0 { writeEnvelope(plan, into: &envelope) }
         var body = bytes.part(from: envelopeByteCount)
-        try write(id, of: plan, carriedFrom: old.rawSpan, keys: &keys, nonces: &nonces, into: &body)
+        try write(id, of: plan, keys: &keys, nonces: &nonces, into: &body)
       }
     } catch {
       // The chunks of a record that isn't there would be nobody's.

@@ -226,7 +226,8 @@ struct Uploader: ~Copyable {
     if number > 0 {
       try seal(isLast: true)
       try commit()
-      content = try sealer.content(byteCount: byteCount)
+      var nonces = NonceRun()
+      content = try sealer.content(byteCount: byteCount, &nonces)
     } else {
       content = try sealInline()
     }

@@ -64,9 +64,10 @@ enum RecordTarget: FuzzTarget {
     bytes.withBytes(in: 0..<size) { span in
       var writer = DirectoryWriter(fieldCount: values.count, into: &span)
       for (line, length) in zip(values, overheads) {
-        let range = writer.add(
-          line.field.number, line.field.type, line.field.flags, line.field.isSealed ? 1 : 0, length: length,
-          into: &span)
+        let entry = FieldEntry(
+          number: line.field.number, type: line.field.type, flags: line.field.flags,
+          keyReference: line.field.isSealed ? 1 : 0, range: 0..<length)
+        let range = writer.add(entry, into: &span)
         span.copy(line.value.rawSpan, at: range.lowerBound)
       }
     }
