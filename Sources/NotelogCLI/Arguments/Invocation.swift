@@ -39,21 +39,8 @@ struct Invocation: Sendable {
   /// The path of the store: the first argument of every command that has one.
   var store: String { positionals[0] }
 
-  /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
-  func seconds(of option: Option, in range: ClosedRange<UInt32>) throws -> UInt32? {
-    try quantity(
-      of: option, in: range, ["s": 1, "m": 60, "h": 3600], "a time like 90s, 15m or 2h, up to 24h")
-  }
-
-  /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
-  func byteCount(of option: Option, in range: ClosedRange<Int>) throws -> Int? {
-    let bounds = "from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M"
-    let units = ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
-    return try quantity(of: option, in: range, units, "a number of bytes \(bounds)")
-  }
-
-  /// The option's value as a number with a unit behind it.
-  private func quantity<N: FixedWidthInteger>(
+  /// The option's value as a number with one of some units behind it; `form` says what it takes.
+  func quantity<N: FixedWidthInteger>(
     of option: Option, in range: ClosedRange<N>, _ units: [String: N], _ form: String
   ) throws -> N? {
     guard let text = value(of: option) else { return nil }

@@ -185,22 +185,9 @@ enum Suggestion {
     return completed.count == 1 ? completed[0] : nil
   }
 
-  /// How many letters must be added, dropped, replaced or swapped with their neighbour.
-  static func distance(_ a: String, _ b: String) -> Int {
-    let a = Array(a)
-    let b = Array(b)
-    var beforeLast: [Int] = []
-    var last = Array(0...b.count)
-    for i in a.indices {
-      var row = [i + 1]
-      for j in b.indices {
-        var best = min(row[j] + 1, last[j + 1] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, beforeLast[j - 1] + 1) }
-        row.append(best)
-      }
-      beforeLast = last
-      last = row
-    }
-    return last[b.count]
+  /// How many letters must be added, dropped, replaced or put elsewhere.
+  private static func distance(_ typed: String, _ word: String) -> Int {
+    let difference = Array(word).difference(from: Array(typed))
+    return max(difference.insertions.count, difference.removals.count)
   }
 }

@@ -36,11 +36,11 @@ extension Command {
 }
 
 private func runAgent(_ call: Invocation) throws -> ExitCode {
-  let seconds = try call.seconds(of: Command.agentFor, in: Command.keepSeconds)
+  let seconds = try call.seconds(of: Command.agentFor)
   let place = try AgentPlace.required()
   Descriptor.closeInherited()
   var server = try AgentServer(
-    at: place, secondsMax: seconds ?? Command.keepSeconds.upperBound,
+    at: place, secondsMax: seconds ?? Command.keepSecondsMax,
     endsWhenEmpty: call.has(Command.untilEmpty))
   try Console.out.writeNow("listening at \(Escaping.line(place.socket))\n")
   Descriptor.letGoOfStreams()

@@ -160,10 +160,8 @@ extension SalvageSummary.KeyringOutcome {
 extension Finding {
   /// Place and message of what could not be saved, in one line.
   fileprivate var lossWords: String {
-    var place = segment.map { "segment \($0)" } ?? file ?? ""
-    if let offset, byteCount > 0 { place += ", offset \(offset)" }
-    if let record { place += (place.isEmpty ? "" : ", ") + "record \(record.shown)" }
-    return place.isEmpty ? message : "\(place): \(message)"
+    let place = [segment.map { "segment \($0)" } ?? file, byteCount > 0 ? offset.map { "offset \($0)" } : nil]
+    return Finding.words(message, at: place, record)
   }
 
   fileprivate var lossJSON: JSONValue {

@@ -47,12 +47,12 @@ extension Command {
     long: "keep", value: "WHERE", completion: RootKeeper.allCases.map(\.rawValue),
     help: "agent: in the agent's memory, which is the default; kernel: in the kernel's keyring")
 
-  /// The times that `--for` takes.
-  static let keepSeconds: ClosedRange<UInt32> = 1...86_400
+  /// The most seconds that `--for` takes.
+  static let keepSecondsMax: UInt32 = 86_400
 }
 
 private func unlockStore(_ call: Invocation) throws -> ExitCode {
-  let seconds = try call.seconds(of: Command.keepFor, in: Command.keepSeconds) ?? 900
+  let seconds = try call.seconds(of: Command.keepFor) ?? 900
   let keeper = try call.choice(of: Command.keeper, among: RootKeeper.self) ?? .agent
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentPlace.required() }
@@ -77,6 +77,13 @@ private func lockStores(_ call: Invocation) throws -> ExitCode {
 }
 
 extension Invocation {
+  /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
+  func seconds(of option: Option) throws -> UInt32? {
+    try quantity(
+      of: option, in: 1...Command.keepSecondsMax, ["s": 1, "m": 60, "h": 3600],
+      "a time like 90s, 15m or 2h, up to 24h")
+  }
+
   /// The id of the store on the command line.
   func storeID() throws -> RecordID { try withStore(.never, readOnly: true) { $0.id } }
 }

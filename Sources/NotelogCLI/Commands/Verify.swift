@@ -157,9 +157,13 @@ extension Finding: JSONRepresentable {
 
   /// Place and message in one line.
   var words: String {
-    var words = segment.map { "segment \($0)" } ?? ""
-    if let offset { words += ", offset \(offset)" }
-    if let record { words += (words.isEmpty ? "" : ", ") + "record \(record.shown)" }
-    return words.isEmpty ? message : "\(words): \(message)"
+    let place = [segment.map { "segment \($0)" }, offset.map { "offset \($0)" }]
+    return Self.words(message, at: place, record)
+  }
+
+  /// What is wrong, behind where it is.
+  static func words(_ message: String, at place: [String?], _ record: RecordID?) -> String {
+    let place = (place + [record.map { "record \($0.shown)" }]).compactMap { $0 }.joined(separator: ", ")
+    return place.isEmpty ? message : "\(place): \(message)"
   }
 }

@@ -4,9 +4,12 @@ import Foundation
 import Notelog
 
 extension Invocation {
-  /// What `--segment-size` asks for.
+  /// What `--segment-size` asks for: `65536`, `64K`, `4M` or `1G`.
   func segmentByteCount() throws -> Int? {
-    try byteCount(of: .segmentSize, in: Store.Options.segmentByteCounts)
+    let range = Store.Options.segmentByteCounts
+    return try quantity(
+      of: .segmentSize, in: range, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30],
+      "a number of bytes from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M")
   }
 
   /// Whether a command shows or writes sealed content.

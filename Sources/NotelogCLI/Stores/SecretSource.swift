@@ -123,7 +123,9 @@ enum SecretSource {
 
   /// A password that the tool takes: not too long, and UTF-8.
   private static func checked(_ password: SecretBytes) throws -> SecretBytes {
-    guard password.byteCount <= PasswordPrompt.bytesMax else { throw PasswordPrompt.tooLong }
+    guard password.byteCount <= PasswordPrompt.bytesMax else {
+      throw ToolError(.failed, "a password has at most \(PasswordPrompt.bytesMax) bytes")
+    }
     let isText = password.withBytes { (try? UTF8Span(validating: Span<UInt8>(_bytes: $0))) != nil }
     guard isText else { throw ToolError(.failed, "the password is not UTF-8") }
     return password

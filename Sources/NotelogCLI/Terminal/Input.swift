@@ -161,7 +161,6 @@ enum PasswordPrompt {
       guard let line = try input.readSecretLine(upTo: bytesMax) else {
         throw ToolError(.locked, "no password was given")
       }
-      guard line.byteCount <= bytesMax else { throw tooLong }
       return line
     }
   }
@@ -180,8 +179,6 @@ enum PasswordPrompt {
     guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
     return first
   }
-
-  static let tooLong = ToolError(.failed, "a password has at most \(bytesMax) bytes")
 }
 
 // MARK: - The echo of the controlling terminal, switched off for a password and always switched on again.

@@ -71,7 +71,10 @@ struct ToolError: Error, Equatable, Sendable {
 extension ToolError {
   /// What the library threw.
   init(_ error: NotelogError) {
-    let message = Self.words(for: error.code) ?? Self.lowerCase(Self.shown(error)) + Self.place(of: error)
+    let message =
+      error.code == .wrongPassword
+      ? "the password or key does not open this store"
+      : Self.lowerCase(Self.shown(error)) + Self.place(of: error)
     let isUnproven = error.damage?.verdict == .unproven
     self.init(
       Self.code(of: error.code), message,
@@ -108,11 +111,6 @@ extension ToolError {
     case .cancelled: .interrupted
     default: .failed
     }
-  }
-
-  /// The tool's own words, where they are plainer.
-  private static func words(for code: NotelogError.Code) -> String? {
-    code == .wrongPassword ? "the password or key does not open this store" : nil
   }
 
   /// Where it happened, and what the system said of it.

@@ -31,15 +31,8 @@ struct SourceTable {
   let rowCount: Int
   private let rows: Rows
 
-  /// Goes through all rows to see what the columns are.
-  ///
-  /// - Parameters:
-  ///   - name: What the collection is called where nobody says otherwise.
-  ///   - kind: What tells this table from others of its name.
-  ///   - names: The columns' names.
-  ///   - dropped: The columns that are not taken.
-  ///   - rows: The rows, each with as many cells as there are columns.
-  ///   - column: The column that has a name and values of some kinds.
+  /// Goes through all rows, each of which has as many cells as there are names, to see what the columns are;
+  /// `column` makes one of its name and of the kinds of its values.
   init(
     name: String, identity: String, columns names: [String], dropped: [String] = [], rows: @escaping Rows,
     column: (String, ColumnKinds) throws -> SourceColumn = { name, kinds in
@@ -145,7 +138,7 @@ struct SourceColumn: Equatable, Sendable {
         case (.number, .boolean): ["0": .boolean(false), "1": .boolean(true)][text]
         // A number says of no moment since when it counts, but in Core Data's tables.
         case (.number, .date) where found == .date:
-          Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+          Double(text).map(DynamicValue.date)
         default: DynamicValue(json: json, as: type)
         }
     }
@@ -176,34 +169,6 @@ struct SourceColumn: Equatable, Sendable {
 
   /// The beginning of what is long.
   static func short(_ text: String) -> String { text.count > 40 ? text.prefix(39) + "…" : text }
-}
-
-extension DynamicValue {
-  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is
-  /// none.
-  init?(strictly text: String, as type: FieldType) {
-    let value: DynamicValue? =
-      switch type {
-      case .text: .text(text)
-      case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(Self.boolean)
-      case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
-      case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
-      case .double: Self.decimal(text).map(Self.double)
-      case .date: Moment.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
-      case .uuid: UUID(uuidString: text).map(Self.uuid)
-      case .url, .json: try? DynamicValue(text: text, as: type)
-      case .bytes:
-        Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
-      }
-    guard let value else { return nil }
-    self = value
-  }
-
-  /// The nearest double to a decimal number. Swift would read hexadecimal ones, infinity and NaN too.
-  private static func decimal(_ text: String) -> Double? {
-    guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
-    return Double(text).flatMap { $0.isFinite ? $0 : nil }
-  }
 }
 
 /// What values of one column are, found out value by value.

@@ -81,12 +81,11 @@ struct Assignment: Sendable {
     if type == .bytes { return .bytes(Array(text.utf8)) }
     // The text is not quoted: it may have been meant for a sealed field, or come from a file.
     let refusal = ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
-    if type == .date {
-      if text == "now" { return .date(Moment.now) }
-      guard let seconds = Moment.seconds(text) else { throw refusal }
-      return .date(Date(timeIntervalSinceReferenceDate: seconds))
-    }
-    do { return try DynamicValue(text: text, as: type) } catch { throw refusal }
+    if type == .date, text == "now" { return .date(Moment.now) }
+    let value =
+      type == .date ? DynamicValue(strictly: text, as: type) : try? DynamicValue(text: text, as: type)
+    guard let value else { throw refusal }
+    return value
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {

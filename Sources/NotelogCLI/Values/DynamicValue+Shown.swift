@@ -53,13 +53,12 @@ extension DynamicValue {
       case (.unsigned, .number(let text)): UInt64(text).map(Self.unsigned)
       case (.double, .number(let text)): Double(text).flatMap { $0.isFinite ? .double($0) : nil }
       case (.double, .object): Self.only("double", json).flatMap(Double.init).map(Self.double)
-      case (.text, .string(let text)): .text(text)
+      case (.text, .string(let text)), (.date, .string(let text)), (.uuid, .string(let text)),
+        (.url, .string(let text)):
+        DynamicValue(strictly: text, as: type)
       case (.bytes, .object):
         Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
-      case (.date, .string(let text)): Moment.seconds(text).map(Self.date)
       case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(Self.date)
-      case (.uuid, .string(let text)): UUID(uuidString: text).map(Self.uuid)
-      case (.url, .string(let text)): try? DynamicValue(text: text, as: .url)
       case (.json, .object): Self.only("json", json).flatMap { try? DynamicValue(text: $0, as: .json) }
       default: nil
       }
@@ -67,9 +66,34 @@ extension DynamicValue {
     self = value
   }
 
-  private static func date(_ seconds: Double) -> DynamicValue {
-    .date(Date(timeIntervalSinceReferenceDate: seconds))
+  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is
+  /// none.
+  init?(strictly text: String, as type: FieldType) {
+    let value: DynamicValue? =
+      switch type {
+      case .text: .text(text)
+      case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(Self.boolean)
+      case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
+      case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
+      case .double: Self.decimal(text).map(Self.double)
+      case .date: Moment.seconds(text).map(Self.date)
+      case .uuid: UUID(uuidString: text).map(Self.uuid)
+      case .url, .json: try? DynamicValue(text: text, as: type)
+      case .bytes:
+        Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
+      }
+    guard let value else { return nil }
+    self = value
   }
+
+  /// The nearest double to a decimal number. Swift would read hexadecimal ones, infinity and NaN too.
+  private static func decimal(_ text: String) -> Double? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
+    return Double(text).flatMap { $0.isFinite ? $0 : nil }
+  }
+
+  /// A moment, in seconds since 2001.
+  static func date(_ seconds: Double) -> DynamicValue { .date(Date(timeIntervalSinceReferenceDate: seconds)) }
 
   /// The text of an object's only member, if it has that name.
   private static func only(_ name: String, _ json: JSONValue) -> String? {

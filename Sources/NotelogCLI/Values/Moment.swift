@@ -28,10 +28,13 @@ enum Moment {
       rest = rest.dropFirst(count)
       return Int(Substring(digits))
     }
-    guard let year = number(4), let month = number(2, after: "-"), let day = number(2, after: "-"),
-      (1...12).contains(month), (1...daysIn(month, of: year)).contains(day)
-    else { return nil }
-    let midnight = days(year, month, day) * secondsPerDay
+    guard let year = number(4), let month = number(2, after: "-"), let day = number(2, after: "-") else {
+      return nil
+    }
+    let days = days(year, month, day)
+    // A day that no month has would be another month's.
+    guard civil(daysSince2001: days) == (year, month, day) else { return nil }
+    let midnight = days * secondsPerDay
     if rest.isEmpty { return Double(midnight) }
     guard let hour = number(2, after: "Tt "), let minute = number(2, after: ":"),
       let second = number(2, after: ":"), hour < 24, minute < 60, second < 60
@@ -88,14 +91,6 @@ enum Moment {
     let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
     let year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
     return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-  }
-
-  private static func daysIn(_ month: Int, of year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
   }
 
   private static func padded(_ number: Int, _ width: Int) -> String {
