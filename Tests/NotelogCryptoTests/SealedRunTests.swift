@@ -11,7 +11,7 @@ import Testing
     var random = SeededGenerator(seed: 35)
     let key = try secret([UInt8](repeating: 9, count: 32))
     let sealing = try XAES(key: key)
-    let opening = try XAES(key: key, cachedKeys: DerivedKeyCache.capacityMax)
+    let opening = try XAES(key: key)
     var messages: [(plaintext: [UInt8], bound: [UInt8], sealed: [UInt8])] = []
     for _ in 0..<40 {
       var run = NonceRun()

@@ -10,7 +10,7 @@ import Synchronization
 /// that a scan of notes saved one by one stays in one context.
 @safe struct DerivedKeyCache: ~Copyable {
   /// How many contexts there are at most, beside the shared one: a quarter of a megabyte.
-  static let capacityMax = 256
+  static let capacity = 256
   private static let setSize = 4
   private static let missesPerEntry = 8
 
@@ -34,26 +34,22 @@ import Synchronization
     var context: CipherContext?
   }
 
-  private let capacity: Int
   /// The shared entry, and behind it as many as the capacity says.
   private let entries: UnsafeMutablePointer<Entry>
   /// Atomic only because opening borrows the cache; it belongs to one thread at a time.
   private let misses = Atomic<Int>(0)
 
-  /// - Parameters:
-  ///   - shared: The context of salts without an entry, without a key.
-  ///   - capacity: How many keys are kept: ``capacityMax``, or 0 where few values are opened.
-  init(shared: consuming CipherContext, capacity: Int) {
-    self.capacity = capacity
+  /// - Parameter shared: The context of salts without an entry, without a key.
+  init(shared: consuming CipherContext) {
     // SAFETY: freed in deinit.
-    unsafe entries = .allocate(capacity: 1 + capacity)
+    unsafe entries = .allocate(capacity: 1 + Self.capacity)
     unsafe entries.initialize(to: Entry(context: shared))
-    for index in 0..<capacity { unsafe (entries + 1 + index).initialize(to: Entry()) }
+    for index in 0..<Self.capacity { unsafe (entries + 1 + index).initialize(to: Entry()) }
   }
 
   deinit {
     // SAFETY: all entries were initialised; each frees its context.
-    unsafe entries.deinitialize(count: 1 + capacity)
+    unsafe entries.deinitialize(count: 1 + Self.capacity)
     unsafe entries.deallocate()
   }
 
@@ -62,7 +58,7 @@ import Synchronization
   @inline(__always) borrowing func index(
     of salt: Salt, _ library: borrowing OpenSSL
   ) -> Int {
-    if isKeyed(salt, at: 0) || capacity == 0 { return 0 }
+    if isKeyed(salt, at: 0) { return 0 }
     let first = firstIndex(of: salt)
     for index in first..<first + Self.setSize where isKeyed(salt, at: index) { return index }
     return indexAfterMiss(of: salt, library)
@@ -96,11 +92,11 @@ import Synchronization
   /// How many contexts there are, for tests.
   var contextCount: Int {
     // SAFETY: as above.
-    (0...capacity).count { unsafe entries[$0].context != nil }
+    (0...Self.capacity).count { unsafe entries[$0].context != nil }
   }
 
   private borrowing func firstIndex(of salt: Salt) -> Int {
-    1 + Int(truncatingIfNeeded: salt.low) & (capacity - Self.setSize)
+    1 + Int(truncatingIfNeeded: salt.low) & (Self.capacity - Self.setSize)
   }
 
   /// The shared entry, or after so many misses one of the salt's set, in turn.

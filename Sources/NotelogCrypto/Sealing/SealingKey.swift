@@ -13,15 +13,12 @@ package final class SealingKey: Sendable {
   package let reference: KeyReference
   package let accessClass: AccessClass
 
-  static let laneCount = 64
-
   private let memory: SecretMemory
   /// The key itself, for contexts still to be made; nil once wiped.
   let key: Lock<Secret?>
   /// Set first when the key is wiped, so that threads in a loop of calls don't keep lanes from being closed.
   private let isClosed = Atomic<Bool>(false)
-  /// `laneCount` lanes.
-  private let lanes: UInt
+  private let lanes: InlineArray<64, SealingLane>
 
   /// - Parameters:
   ///   - reference: The number that sealed values will name.
@@ -36,19 +33,10 @@ package final class SealingKey: Sendable {
     self.accessClass = accessClass
     self.memory = memory
     self.key = Lock(consume key)
-    // SAFETY: freed in deinit, and used only through `lane`.
-    let lanes = UnsafeMutablePointer<SealingLane>.allocate(capacity: Self.laneCount)
-    for index in 0..<Self.laneCount { unsafe (lanes + index).initialize(to: SealingLane()) }
-    self.lanes = UInt(bitPattern: lanes)
+    lanes = InlineArray { _ in SealingLane() }
   }
 
-  deinit {
-    wipe()
-    // SAFETY: nobody can be in a call any more; `wipe` has freed all contexts.
-    let lanes = unsafe lane(0)
-    unsafe lanes.deinitialize(count: Self.laneCount)
-    unsafe lanes.deallocate()
-  }
+  deinit { wipe() }
 
   /// Seals a value under the next nonce of a run.
   ///
@@ -65,13 +53,13 @@ package final class SealingKey: Sendable {
     try check(plaintext.byteCount, additionalData, output.byteCount - SealedValue.overhead)
     // SAFETY: the lane is ours until it is given back; the spans keep their bytes alive; sizes were checked
     // above.
-    let lane = unsafe try acquireLane()
+    let lane = try acquireLane()
     var failure: CryptoError? = .library
-    if let context = unsafe lane.pointee.context, let target = unsafe output.start {
+    if let context = unsafe lanes[lane].context, let target = unsafe output.start {
       failure = unsafe context.pointee.seal(
         plaintext.buffer, additionalData: additionalData.buffer, nonces: &nonces, to: target)
     }
-    unsafe lane.pointee.giveBack()
+    lanes[lane].giveBack()
     if let failure { throw failure }
   }
 
@@ -90,13 +78,13 @@ package final class SealingKey: Sendable {
     guard sealed.byteCount >= SealedValue.overhead else { throw .tampered }
     try check(sealed.byteCount - SealedValue.overhead, additionalData, output.byteCount)
     // SAFETY: as for sealing.
-    let lane = unsafe try acquireLane()
+    let lane = try acquireLane()
     var failure: CryptoError? = .library
-    if let context = unsafe lane.pointee.context {
+    if let context = unsafe lanes[lane].context {
       let target = unsafe UnsafeMutableRawBufferPointer(start: output.start, count: output.byteCount)
       failure = unsafe context.pointee.open(sealed.buffer, additionalData: additionalData.buffer, to: target)
     }
-    unsafe lane.pointee.giveBack()
+    lanes[lane].giveBack()
     if let failure { throw failure }
   }
 
@@ -108,41 +96,32 @@ package final class SealingKey: Sendable {
     guard memory.isOriginalProcess else { return }
     guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
     key.withLock { $0 = nil }
-    for index in 0..<Self.laneCount {
-      // SAFETY: a closed lane belongs to this call.
-      let lane = unsafe lane(index)
-      unsafe lane.pointee.close()
-      unsafe lane.pointee.wipe()
+    for lane in lanes.indices {
+      lanes[lane].close()
+      lanes[lane].wipe()
     }
   }
 
   // MARK: lanes
 
-  @inline(__always) private func lane(_ index: Int) -> UnsafeMutablePointer<SealingLane> {
-    // SAFETY: the address came from a pointer that was not nil, and the index is below the lanes' count.
-    unsafe UnsafeMutablePointer<SealingLane>(bitPattern: lanes).unsafelyUnwrapped + index
-  }
-
   /// A lane for this thread, with a context in it: the first choice is the one that its number hashes to.
-  @inline(__always) private func acquireLane() throws(CryptoError) -> UnsafeMutablePointer<SealingLane> {
+  @inline(__always) private func acquireLane() throws(CryptoError) -> Int {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
-    let first = ThreadNumber.current
-    // SAFETY: a thread's number has six bits, which are below the lanes' count.
-    let lane = unsafe lane(first)
-    guard unsafe lane.pointee.acquire() else { return unsafe try acquireAnotherLane(than: first) }
-    return unsafe lane.pointee.context == nil ? try fill(lane) : lane
+    // It has six bits, which are below the lanes' count.
+    let lane = ThreadNumber.current
+    guard lanes[lane].acquire() else { return try acquireAnotherLane(than: lane) }
+    if lanes[lane].isEmpty { try fill(lane) }
+    return lane
   }
 
   /// The next free lane after one that another thread is in.
-  @inline(never) private func acquireAnotherLane(than first: Int) throws(CryptoError) -> UnsafeMutablePointer<
-    SealingLane
-  > {
+  @inline(never) private func acquireAnotherLane(than first: Int) throws(CryptoError) -> Int {
     while memory.isOriginalProcess {
-      for step in 1...Self.laneCount {
-        // SAFETY: below the lanes' count.
-        let lane = unsafe lane((first + step) % Self.laneCount)
-        guard unsafe lane.pointee.acquire() else { continue }
-        return unsafe lane.pointee.context == nil ? try fill(lane) : lane
+      for step in 1...lanes.count {
+        let lane = (first + step) % lanes.count
+        guard lanes[lane].acquire() else { continue }
+        if lanes[lane].isEmpty { try fill(lane) }
+        return lane
       }
       if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
       Platform.yield()
@@ -150,19 +129,13 @@ package final class SealingKey: Sendable {
     throw .forked
   }
 
-  /// Makes the context of a lane that the caller holds.
-  @inline(never) private func fill(_ lane: UnsafeMutablePointer<SealingLane>) throws(CryptoError)
-    -> UnsafeMutablePointer<SealingLane>
-  {
+  /// Makes the context of a lane that the caller holds, and that has none.
+  @inline(never) private func fill(_ lane: Int) throws(CryptoError) {
     do throws(CryptoError) {
       guard memory.isOriginalProcess else { throw .forked }
-      let context = try makeContext()
-      // SAFETY: the lane is the caller's; it had no context.
-      unsafe lane.pointee.keep(context)
-      return unsafe lane
+      lanes[lane].keep(try makeContext())
     } catch {
-      // SAFETY: the caller holds the lane.
-      unsafe lane.pointee.giveBack()
+      lanes[lane].giveBack()
       throw error
     }
   }
@@ -172,7 +145,7 @@ package final class SealingKey: Sendable {
       switch key {
       case .none: throw .locked(accessClass)
       case .some(let key):
-        let context = try XAES(key: key, cachedKeys: DerivedKeyCache.capacityMax, memory: memory)
+        let context = try XAES(key: key, memory: memory)
         let pointer = UnsafeMutablePointer<XAES>.allocate(capacity: 1)
         // SAFETY: freed by the lane's `wipe`.
         unsafe pointer.initialize(to: context)
@@ -258,6 +231,9 @@ extension SealingKey {
     // SAFETY: the address came from a pointer to a context, which lives until `wipe`.
     unsafe UnsafeMutablePointer(bitPattern: address.load(ordering: .relaxed))
   }
+
+  /// Whether nobody has made a context yet.
+  @inline(__always) var isEmpty: Bool { address.load(ordering: .relaxed) == 0 }
 
   /// Leaves a context in the lane, which has none. By whoever holds the lane.
   borrowing func keep(_ context: UInt) { address.store(context, ordering: .relaxed) }

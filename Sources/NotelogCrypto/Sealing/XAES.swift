@@ -3,9 +3,6 @@
 /// The secret memory.
 private enum Page {
   static let size = 256
-  /// Not zero, but in a forked child.
-  static let mark = 0
-  static let markValue: UInt64 = 0x4E4C_4E4F_4E43_4553
   /// The salt that the sealing context is keyed with, as a ``DerivedKeyCache/Salt``.
   static let sealingSalt = 8
   static let tag = 96
@@ -28,18 +25,15 @@ struct XAES: ~Copyable {
   private let sealing: CipherContext
   private let opening: DerivedKeyCache
   private let page: Secret
-  /// Whether the page would survive a fork, so that the process must be asked.
-  private let checksProcess: Bool
   let memory: SecretMemory
 
   /// - Parameters:
   ///   - key: Thirty-two bytes.
-  ///   - cachedKeys: How many derived keys are kept for opening: ``DerivedKeyCache/capacityMax``, or 0.
   ///   - memory: Where its page is taken from.
   ///   - functions: What implements AES-256-GCM.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(
-    key: borrowing Secret, cachedKeys: Int = 0, memory: SecretMemory = .shared,
+    key: borrowing Secret, memory: SecretMemory = .shared,
     _ functions: CipherFunctions = OpenSSL.functions
   ) throws(CryptoError) {
     precondition(key.byteCount == 32)
@@ -49,15 +43,13 @@ struct XAES: ~Copyable {
     let library = try unsafe OpenSSL(
       key: key.pointer.assumingMemoryBound(to: UInt8.self), tag: base + Page.tag, functions)
     let sealing = try library.makeContext()
-    let opening = DerivedKeyCache(shared: try library.makeContext(), capacity: cachedKeys)
-    unsafe base.storeBytes(of: Page.markValue, toByteOffset: Page.mark, as: UInt64.self)
+    let opening = DerivedKeyCache(shared: try library.makeContext())
     try unsafe Self.prepareDerivation(library, base)
     self.page = page
     self.library = library
     self.sealing = sealing
     self.opening = opening
     self.memory = memory
-    checksProcess = !memory.wipesOnFork
   }
 
   // MARK: sealing
@@ -67,7 +59,7 @@ struct XAES: ~Copyable {
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer, nonces run: inout NonceRun,
     to output: UnsafeMutableRawPointer
   ) -> CryptoError? {
-    guard isAlive else { return .forked }
+    guard memory.isOriginalProcess else { return .forked }
     guard run.advance() else { return .noRandomness }
     // SAFETY: the caller's pointers, as they came.
     return unsafe seal(
@@ -111,7 +103,7 @@ struct XAES: ~Copyable {
     _ sealed: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
     to output: UnsafeMutableRawBufferPointer
   ) -> CryptoError? {
-    guard isAlive else { return .forked }
+    guard memory.isOriginalProcess else { return .forked }
     // SAFETY: the page lives as long as this value; a sealed value starts with its twenty-four bytes of nonce
     // and ends with its tag; `output` is as long as the ciphertext.
     let base = unsafe page.pointer
@@ -209,13 +201,4 @@ struct XAES: ~Copyable {
 
   /// A part of the page, for tests of the intermediate values.
   borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
-
-  /// Whether the page is this process's own; a forked child finds zeros.
-  @inline(__always) private var isAlive: Bool {
-    // SAFETY: the mark is the page's first word.
-    guard unsafe page.pointer.load(fromByteOffset: Page.mark, as: UInt64.self) == Page.markValue else {
-      return false
-    }
-    return !checksProcess || memory.isOriginalProcess
-  }
 }
