@@ -63,7 +63,7 @@ extension Store {
   /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func rotate(_ name: String, _ budget: WorkBudget = .unlimited) throws -> RotationStep {
-    try rotations.withLock { (progress: inout [UInt16: RotationProgress]) throws -> RotationStep in
+    try rotations.withLock { (progress: inout [KeyReference: RotationProgress]) throws -> RotationStep in
       var key = try namedKey(name)
       if vault.keyring.generations(of: key.number).count == 1 { try beginRotation(of: key) }
       key = try namedKey(name)
@@ -71,9 +71,8 @@ extension Store {
       try write(.buffered) { tx in
         try tx.storeSchemas { schema throws(NotelogError) in try self.follow(&schema, key.number) }
       }
-      var state = progress[key.number] ?? RotationProgress(generation: key.current)
-      if state.generation != key.current { state = RotationProgress(generation: key.current) }
-      defer { progress[key.number] = state }
+      var state = progress[key.current] ?? RotationProgress()
+      defer { progress[key.current] = state }
       var step = RotationStep(generation: key.current.rawValue)
       var reseal = Resealing(self, key, budget.untilCancelled)
       try journal.keepingSpace { try reseal.run(&state, &step) }
@@ -217,8 +216,6 @@ struct Resealing {
         keepSpace()
         if isOver { return try finish() }
       }
-      if let segment = state.segment, segment.isFinished { state.resealed.insert(segment.number) }
-      state.segment = nil
     } while try findSome(&state)
     try finish()
   }
@@ -243,12 +240,10 @@ struct Resealing {
         found.append((record.id, record.collection))
       }
       spent += segments[part].byteCount / 64
-      guard found.isEmpty else {
-        state.pending = found
-        state.segment = (segments[part].number, segments[part].isFinished, segments[part].byteCount)
-        return true
-      }
+      // What was found is seen to before any other segment is looked at.
       if segments[part].isFinished { state.resealed.insert(segments[part].number) }
+      state.pending = found
+      if !found.isEmpty { return true }
     }
     return false
   }

@@ -33,8 +33,8 @@ public final class Store: Sendable {
   /// Whether somebody with the unlock root has checked the stored schemas since the store was opened, and no
   /// other has come since.
   let schemasAreVerified = Flag(false)
-  /// How far rotations of keys are, by the keys' numbers; held while one of them goes on.
-  let rotations = Lock<[UInt16: RotationProgress]>([:])
+  /// How far rotations of keys are, by the generations in force; held while one of them goes on.
+  let rotations = Lock<[KeyReference: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
   /// The revisions of the schemas that are known.

@@ -274,7 +274,7 @@ import Testing
     try store.write { tx in
       Thread {
         var resealing = Resealing(store, key, .bytes(1 << 30))
-        var progress = RotationProgress(generation: key.current)
+        var progress = RotationProgress()
         var step = RotationStep(generation: key.current.rawValue)
         if (try? resealing.run(&progress, &step)) != nil {
           resealedCount.withLock { $0 = step.resealedCount }
