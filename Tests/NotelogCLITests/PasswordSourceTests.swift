@@ -105,7 +105,7 @@ import Testing
     (#"a\ b "c\"d\\" 'e\'"#, ["a b", #"c"d\"#, #"e\"#]), ("$HOME `x` *;|&", ["$HOME", "`x`", "*;|&"]),
   ])
   func `a command is cut at blanks, with quotes as in a shell`(text: String, words: [String]) throws {
-    #expect(try CommandWords.split(text) == words)
+    #expect(try SecretSource.words(text) == words)
   }
 
   @Test(arguments: [
@@ -114,7 +114,7 @@ import Testing
     ("a \"b", "has a quote that is not closed"), ("a \\", "ends with a backslash"),
   ])
   func `a command that can't be cut is a usage error`(text: String, message: String) {
-    #expect(throws: ToolError.usage("--password-command \(message)")) { try CommandWords.split(text) }
+    #expect(throws: ToolError.usage("--password-command \(message)")) { try SecretSource.words(text) }
   }
 
   // MARK: files

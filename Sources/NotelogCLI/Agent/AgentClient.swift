@@ -31,40 +31,32 @@ struct AgentPlace: Sendable {
 
 // MARK: - Asking the agent, and starting one.
 
-enum AgentClient {
-  /// How long an answer is waited for.
-  static let timeout = 2000
+extension AgentMessage {
+  /// How long an answer is waited for, in milliseconds.
+  private static let timeout = 2000
 
   /// Asks the agent.
   ///
   /// - Returns: Its answer; nil where there is no agent.
   /// - Throws: Where what listens there may not be asked, or does not answer.
-  static func ask(_ request: AgentMessage) throws -> AgentMessage? {
+  func ask() throws -> AgentMessage? {
     guard let place = AgentPlace() else { return nil }
-    let message = try request.message()
+    let message = try self.message()
     // One that was about to end answers nobody; where it was, there is nobody then, or another one.
     for _ in 0..<2 {
       guard let folder = try PrivateFolder.open(place.folder),
         PrivateFolder.holdsSocket(AgentPlace.socketName, in: folder),
-        let socket = LocalSocket.connect(to: place.socket, milliseconds: timeout)
+        let socket = LocalSocket.connect(to: place.socket, milliseconds: Self.timeout)
       else { return nil }
       if LocalSocket.send(message, on: socket),
         let answer = LocalSocket.receive(
-          from: socket, byteCountMax: AgentMessage.replySizeMax, milliseconds: timeout)
+          from: socket, byteCountMax: Self.replySizeMax, milliseconds: Self.timeout)
       {
         guard let reply = AgentMessage(answer) else { break }
         return reply
       }
     }
     throw ToolError(.failed, "the agent does not answer as an agent of this version does")
-  }
-
-  /// Starts an agent that goes on by itself, and ends when it keeps nothing any more.
-  static func start() throws {
-    let tool = Bundle.main.executablePath ?? ProcessInfo.processInfo.arguments[0]
-    let program = try Program.start([tool, "agent", "--until-empty"], isDetached: true)
-    // One line says that it listens. Where it ends without one, another agent may have been faster.
-    _ = try Input(borrowing: program.output.number, name: "the agent's answer").readSecretLine(upTo: 256)
   }
 }
 
@@ -79,7 +71,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// reason to stop: there is the password.
   static func find(_ store: RecordID) -> SecretBytes? {
     do {
-      if case .kept(let root) = try AgentClient.ask(.root(store)) { return root }
+      if case .kept(let root) = try AgentMessage.root(store).ask() { return root }
     } catch { Console.say("warning", ToolError(any: error).message) }
     return KernelKeyring.find(kernelPrefix + store.description, byteCount: AgentMessage.rootSize)
   }
@@ -92,10 +84,10 @@ enum RootKeeper: String, CaseIterable, Sendable {
     case .agent:
       _ = try AgentPlace.required()
       let request = AgentMessage.keep(store, seconds: seconds, root: root)
-      var reply = try AgentClient.ask(request)
+      var reply = try request.ask()
       if reply == nil {
-        try AgentClient.start()
-        reply = try AgentClient.ask(request)
+        try Self.startAgent()
+        reply = try request.ask()
       }
       switch reply {
       case .done: return
@@ -113,9 +105,17 @@ enum RootKeeper: String, CaseIterable, Sendable {
     // The kernel first: whatever the agent says, that is done.
     let name = kernelPrefix + (store?.description ?? "")
     if KernelKeyring.refusal == nil { try KernelKeyring.forget(name, isPrefix: store == nil) }
-    switch try AgentClient.ask(.forget(store)) {
+    switch try AgentMessage.forget(store).ask() {
     case .done, nil: return
     default: throw ToolError(.failed, "the agent refused to forget")
     }
+  }
+
+  /// Starts an agent that goes on by itself, and ends when it keeps nothing any more.
+  private static func startAgent() throws {
+    let tool = Bundle.main.executablePath ?? ProcessInfo.processInfo.arguments[0]
+    let program = try Program.start([tool, "agent", "--until-empty"], isDetached: true)
+    // One line says that it listens. Where it ends without one, another agent may have been faster.
+    _ = try Input(borrowing: program.output.number, name: "the agent's answer").readSecretLine(upTo: 256)
   }
 }

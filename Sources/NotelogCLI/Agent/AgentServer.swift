@@ -9,8 +9,6 @@ struct AgentServer: ~Copyable {
   static let timeout = 500
   /// How long it waits at most before it looks at the clock again: a machine that slept has gone on.
   private static let lookUp = 5_000
-  /// How long an agent that is to end when it keeps nothing waits for the first store.
-  private static let firstWait = Duration.seconds(60)
 
   private let folder: Descriptor
   private let listener: Descriptor
@@ -18,8 +16,8 @@ struct AgentServer: ~Copyable {
   private let end: Descriptor
   private let secondsMax: UInt32
   private let endsWhenEmpty: Bool
-  private let began = ContinuousClock.now
-  private var hasKept = false
+  /// Until when it waits for the first store, if it is to end when it keeps nothing.
+  private var firstWaitEnd = ContinuousClock.now + .seconds(60)
   private var hasLeft = false
   private var roots = KeptRoots()
 
@@ -62,9 +60,7 @@ struct AgentServer: ~Copyable {
   }
 
   private var isDone: Bool {
-    if hasLeft { return true }
-    guard endsWhenEmpty, roots.isEmpty else { return false }
-    return hasKept || ContinuousClock.now > began + Self.firstWait
+    hasLeft || endsWhenEmpty && roots.isEmpty && ContinuousClock.now > firstWaitEnd
   }
 
   /// How long to wait, in milliseconds; -1 for ever.
@@ -98,7 +94,7 @@ struct AgentServer: ~Copyable {
     case .root(let store): return roots.root(of: store, at: now).map { .kept($0) } ?? .none
     case .keep(let store, let seconds, let root):
       let isKept = roots.keep(root, of: store, until: now + .seconds(Int64(min(seconds, secondsMax))))
-      hasKept = hasKept || isKept
+      if isKept { firstWaitEnd = now }
       return isKept ? .done : .full
     case .forget(let store): roots.forget(store)
     case .list: return .stores(roots.list(at: now))

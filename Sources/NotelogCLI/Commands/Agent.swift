@@ -51,7 +51,7 @@ private func runAgent(_ call: Invocation) throws -> ExitCode {
 private func showKept(_ call: Invocation) throws -> ExitCode {
   let store = call.positionals.isEmpty ? nil : try call.storeID()
   var kept: [(store: String, seconds: UInt32?, keeper: RootKeeper)] = []
-  let reply = try AgentClient.ask(.list)
+  let reply = try AgentMessage.list.ask()
   if case .stores(let stores) = reply {
     kept = stores.map { ($0.store.description, $0.seconds, .agent) }
   }
@@ -72,7 +72,7 @@ private func showKept(_ call: Invocation) throws -> ExitCode {
 
 private func stopAgent(_ call: Invocation) throws -> ExitCode {
   _ = try AgentPlace.required()
-  guard let reply = try AgentClient.ask(.stop) else { throw ToolError(.no, "no agent is running") }
+  guard let reply = try AgentMessage.stop.ask() else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
   return .done
 }

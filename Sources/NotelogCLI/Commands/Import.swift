@@ -184,7 +184,7 @@ private func sourceTable(_ kind: TableKind, _ path: String, _ call: Invocation) 
     guard let name = call.value(of: Command.tableName) else {
       throw ToolError.usage("--from sqlite needs --table")
     }
-    return try SQLiteTable.read(path, table: name)
+    return try SourceTable(sqlite: path, table: name)
   case .csv: return try SourceTable(csv: path)
   case .jsonl: return try SourceTable(jsonLines: path)
   }

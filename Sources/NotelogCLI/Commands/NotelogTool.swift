@@ -18,7 +18,7 @@ enum NotelogTool {
   private static func run() -> ExitCode {
     let parser = Parser(table: .standard, help: .help, version: .version)
     let call: Invocation
-    do { call = try parser.parse(try ProcessArguments.read()) } catch { return report(error) }
+    do { call = try parser.parse(try readArguments()) } catch { return report(error) }
     var code: ExitCode
     do {
       code = try call.command.run(call)

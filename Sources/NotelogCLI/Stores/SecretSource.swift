@@ -26,7 +26,7 @@ enum SecretSource {
     case .passwordDescriptor:
       let number = try call.number(of: option, in: Int32(0)...Int32.max) ?? 0
       return .passwordBytes(try password(from: number))
-    case .passwordCommand: return .passwordBytes(try password(of: try CommandWords.split(value)))
+    case .passwordCommand: return .passwordBytes(try password(of: try SecretSource.words(value)))
     case .keyFile: return .keyBytes(try key(in: value))
     case .recoveryFile: return try recoveryKey(in: value)
     default: return .passwordBytes(try password(in: value))
@@ -89,6 +89,36 @@ enum SecretSource {
       throw ToolError(.failed, "the password command '\(words[0])' printed no password")
     }
     return try checked(line)
+  }
+
+  /// Cuts the value of `--password-command` at blanks. Between single quotes everything stands for itself; between double quotes, and outside,
+  /// a backslash makes the next character stand for itself. Nothing is expanded, and no shell is started.
+  static func words(_ text: String) throws -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      switch (quote, character) {
+      case (nil, " "), (nil, "\t"), (nil, "\n"):
+        if let word { words.append(word) }
+        word = nil
+      case (nil, "'"), (nil, "\""):
+        quote = character
+        word = word ?? ""
+      case ("'", "'"), ("\"", "\""): quote = nil
+      case (nil, "\\"), ("\"", "\\"):
+        guard let next = rest.popFirst() else {
+          throw ToolError.usage("--password-command ends with a backslash")
+        }
+        word = (word ?? "") + String(next)
+      default: word = (word ?? "") + String(character)
+      }
+    }
+    guard quote == nil else { throw ToolError.usage("--password-command has a quote that is not closed") }
+    if let word { words.append(word) }
+    guard words.first?.isEmpty == false else { throw ToolError.usage("--password-command names no program") }
+    return words
   }
 
   /// The 32 bytes of `--key-file`.

@@ -7,7 +7,7 @@ enum KernelKeyring {
   /// Why it can't be used here; nil where it can.
   static var refusal: String? {
     guard kernel_key_read(kernel_keyring(), nil, 0) < 0 else { return nil }
-    return SystemError.text(errno)
+    return systemError(errno)
   }
 
   /// Keeps a secret under a name for so many seconds, in place of what has that name.
@@ -70,7 +70,7 @@ enum KernelKeyring {
 
   private static var failure: ToolError {
     ToolError(
-      .failed, "the kernel's keyring cannot be used here: \(SystemError.text(errno))",
+      .failed, "the kernel's keyring cannot be used here: \(systemError(errno))",
       hint: "keep it with an agent: --keep agent")
   }
 }

@@ -117,6 +117,6 @@ enum LocalSocket {
   }
 
   private static func failure(_ what: String) -> ToolError {
-    ToolError(.failed, "cannot \(what): \(SystemError.text(errno))")
+    ToolError(.failed, "cannot \(what): \(systemError(errno))")
   }
 }

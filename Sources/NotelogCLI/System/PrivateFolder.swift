@@ -12,7 +12,7 @@ enum PrivateFolder {
   static func open(_ path: String, creating: Bool = false) throws -> Descriptor? {
     // SAFETY: the path outlives the call.
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw ToolError(.failed, "cannot make the folder '\(path)': \(SystemError.text(errno))")
+      throw ToolError(.failed, "cannot make the folder '\(path)': \(systemError(errno))")
     }
     // SAFETY: the path outlives the call, and the flags ask for no mode argument.
     let opened = unsafe Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -21,7 +21,7 @@ enum PrivateFolder {
       let isLink = errno == ELOOP || errno == ENOTDIR
       throw ToolError(
         .failed,
-        "'\(path)' is no folder of its own: \(isLink ? "it is a link or a file" : SystemError.text(errno))")
+        "'\(path)' is no folder of its own: \(isLink ? "it is a link or a file" : systemError(errno))")
     }
     var status = stat()
     // SAFETY: the pointer is to one local.

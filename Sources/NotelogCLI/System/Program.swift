@@ -28,7 +28,7 @@ struct Program: ~Copyable {
     let (error, process) = spawn(
       words, output: output.writer.number, errors: errors.writer.number, isDetached: isDetached)
     guard error == 0 else {
-      throw ToolError(.failed, "cannot start '\(words[0])': \(SystemError.text(error))")
+      throw ToolError(.failed, "cannot start '\(words[0])': \(systemError(error))")
     }
     return Program(
       process: process, output: output.reader, end: end.writer, said: relay(errors.reader, until: end.reader))

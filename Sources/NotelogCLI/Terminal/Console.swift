@@ -103,7 +103,7 @@ final class Output: Sendable {
       } else if errno == EPIPE {
         throw ToolError.closedPipe
       } else if errno != EINTR {
-        throw ToolError(.failed, "cannot write to standard output: \(SystemError.text(errno))")
+        throw ToolError(.failed, "cannot write to standard output: \(systemError(errno))")
       }
     }
   }

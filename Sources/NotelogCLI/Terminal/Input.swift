@@ -22,7 +22,7 @@ final class Input {
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     file = Descriptor(owning: descriptor)
     if descriptor < 0 {
-      throw ToolError(.failed, "cannot read \(what.isEmpty ? "" : "the ")\(name): \(SystemError.text(errno))")
+      throw ToolError(.failed, "cannot read \(what.isEmpty ? "" : "the ")\(name): \(systemError(errno))")
     }
   }
 
@@ -121,7 +121,7 @@ final class Input {
       let read = unsafe Foundation.read(descriptor, memory.baseAddress, memory.count)
       if read >= 0 { return read }
       guard errno == EINTR else {
-        throw ToolError(.failed, "cannot read \(name): \(SystemError.text(errno))")
+        throw ToolError(.failed, "cannot read \(name): \(systemError(errno))")
       }
     }
   }
@@ -202,7 +202,7 @@ enum TerminalEcho {
   static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {
-      throw ToolError(.failed, "cannot read the terminal's settings: \(SystemError.text(errno))")
+      throw ToolError(.failed, "cannot read the terminal's settings: \(systemError(errno))")
     }
     // SAFETY: as above.
     var silent = unsafe before.pointee
@@ -216,7 +216,7 @@ enum TerminalEcho {
     }
     // SAFETY: the pointer is to a local copy that outlives the call.
     guard unsafe tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
-      throw ToolError(.failed, "cannot switch off the terminal's echo: \(SystemError.text(errno))")
+      throw ToolError(.failed, "cannot switch off the terminal's echo: \(systemError(errno))")
     }
     return try body()
   }
@@ -254,7 +254,7 @@ struct Ends: ~Copyable {
     // SAFETY: the array has room for the two descriptors.
     guard unsafe pipe(&ends) == 0, let reader = Descriptor(owning: ends[0]),
       let writer = Descriptor(owning: ends[1])
-    else { throw ToolError(.failed, "cannot make a pipe: \(SystemError.text(errno))") }
+    else { throw ToolError(.failed, "cannot make a pipe: \(systemError(errno))") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     self.reader = reader
     self.writer = writer
@@ -263,14 +263,12 @@ struct Ends: ~Copyable {
 
 // MARK: - The arguments as the system gave them: bytes, that need not be UTF-8.
 
-enum ProcessArguments {
-  /// The process's arguments as text, without its own name.
-  static func read() throws -> [String] {
-    // SAFETY: the system passes argc pointers to strings that end in a zero and live as long as the process.
-    try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
-      if let text = unsafe String(validatingCString: word) { return text }
-      throw ToolError.usage("'\(Escaping.line(unsafe String(cString: word)))' is not UTF-8")
-    }
+/// The process's arguments as text, without its own name.
+func readArguments() throws -> [String] {
+  // SAFETY: the system passes argc pointers to strings that end in a zero and live as long as the process.
+  try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+    guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
+    if let text = unsafe String(validatingCString: word) { return text }
+    throw ToolError.usage("'\(Escaping.line(unsafe String(cString: word)))' is not UTF-8")
   }
 }

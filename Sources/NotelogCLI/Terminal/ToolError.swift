@@ -121,7 +121,7 @@ extension ToolError {
     }
     // Most messages say already why the system's call failed.
     if let number = error.errno, error.code == .inputOutput, !error.message.contains(" failed: ") {
-      place += ": \(SystemError.text(number))"
+      place += ": \(systemError(number))"
     }
     return place
   }
@@ -176,10 +176,8 @@ func asking<Result>(
 
 // MARK: - The system's own words for an error number.
 
-enum SystemError {
-  static func text(_ number: Int32) -> String {
-    // SAFETY: strerror returns a string that ends in a zero and is copied before any other call.
-    let text = unsafe String(cString: strerror(number))
-    return text.prefix(1).lowercased() + text.dropFirst()
-  }
+func systemError(_ number: Int32) -> String {
+  // SAFETY: strerror returns a string that ends in a zero and is copied before any other call.
+  let text = unsafe String(cString: strerror(number))
+  return text.prefix(1).lowercased() + text.dropFirst()
 }

@@ -37,8 +37,8 @@ enum ExportFormat: String, CaseIterable {
     case .jsonl: ""
     case .csv: ([Self.idColumn(columns)] + columns).map(Self.cell).joined(separator: ",") + "\r\n"
     case .sql:
-      "BEGIN;\nCREATE TABLE \(SQLiteTable.quoted(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
-        + zip(columns, fields).map { ", \(SQLiteTable.quoted($0)) \(Self.sqlType($1.type))" }.joined()
+      "BEGIN;\nCREATE TABLE \(SourceTable.quoted(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
+        + zip(columns, fields).map { ", \(SourceTable.quoted($0)) \(Self.sqlType($1.type))" }.joined()
         + ");\n"
     }
   }
@@ -54,7 +54,7 @@ enum ExportFormat: String, CaseIterable {
         separator: ",") + "\r\n"
     }
     let cells = [Self.text(record.id.shown)] + row.map(Self.sql)
-    return "INSERT INTO \(SQLiteTable.quoted(table)) VALUES (\(cells.joined(separator: ", ")));\n"
+    return "INSERT INTO \(SourceTable.quoted(table)) VALUES (\(cells.joined(separator: ", ")));\n"
   }
 
   /// What comes behind them.

@@ -3,12 +3,12 @@
 import Foundation
 import Notelog
 
-enum SQLiteTable {
+extension SourceTable {
   /// What Core Data keeps beside an entity's attributes.
   private static let bookkeeping: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
 
   /// The table of a name in the database at a path.
-  static func read(_ path: String, table: String) throws -> SourceTable {
+  init(sqlite path: String, table: String) throws {
     guard FileManager.default.isReadableFile(atPath: path) else {
       throw ToolError(.failed, "cannot read '\(path)'")
     }
@@ -27,7 +27,7 @@ enum SQLiteTable {
       "SELECT hex(name), hex(type), pk, hidden FROM pragma_table_xinfo(\(Self.text(table))) ORDER BY cid"
     ).map { line in try Self.declaration(line) }
     let isCoreData = found.contains { $0.name == "Z_PK" }
-    let taken = found.filter { !$0.isComputed && (!isCoreData || !bookkeeping.contains($0.name)) }
+    let taken = found.filter { !$0.isComputed && (!isCoreData || !Self.bookkeeping.contains($0.name)) }
     let dropped = found.map(\.name).filter { name in !taken.contains { $0.name == name } }
     let encoding = try Self.lines(path, "PRAGMA encoding").first ?? ""
     guard encoding == "UTF-8" else {
@@ -36,26 +36,26 @@ enum SQLiteTable {
         hint: "'.dump' into a new database, with PRAGMA encoding = 'UTF-8'")
     }
     // The rows, each a line: its number, and its values as `valueExpression` has them.
-    let query = rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
+    let query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
     let declared = Dictionary(taken.map { ($0.name, $0) }) { first, _ in first }
-    return try SourceTable(
+    try self.init(
       name: isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table,
       identity: "sqlite \(table)", columns: taken.map(\.name), dropped: dropped
     ) { body in
-      try forEachLine(path, query) { line in
+      try Self.forEachLine(path, query) { line in
         let parts = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
         guard parts.count == taken.count + 1, let number = Int64(String(decoding: parts[0], as: UTF8.self))
-        else { throw unexpected }
-        try body(number, try zip(parts.dropFirst(), taken).map { try cell($0, $1.name, number) })
+        else { throw Self.unexpected }
+        try body(number, try zip(parts.dropFirst(), taken).map { try Self.cell($0, $1.name, number) })
       }
     } column: { name, kinds in
       if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
-        throw try mixedBytes(path, table, name)
+        throw try Self.mixedBytes(path, table, name)
       }
-      guard let column = declared[name] else { throw unexpected }
+      guard let column = declared[name] else { throw Self.unexpected }
       return SourceColumn(
         name: isCoreData && name.hasPrefix("Z") ? name.dropFirst().lowercased() : name, source: name,
-        type: try type(column, kinds, isCoreData), kinds)
+        type: try Self.type(column, kinds, isCoreData), kinds)
     }
   }
 
