@@ -111,30 +111,22 @@ extension CipherFunctions {
 
   /// The functions of a list; nothing where one is missing.
   private init?(_ list: UnsafePointer<OSSL_DISPATCH>, origin: UnsafeMutableRawPointer?) {
-    func entry(_ number: Int32) -> UnsafePointer<OSSL_DISPATCH>? {
-      // SAFETY: the list ends with a number of 0.
+    // SAFETY: the list ends with a number of 0; each entry is read as what its number says it is.
+    func find<Function>(_ number: Int32, _ read: (UnsafePointer<OSSL_DISPATCH>) -> Function?) -> Function? {
       var entry = unsafe list
       while unsafe entry.pointee.function_id != 0 {
-        if unsafe entry.pointee.function_id == number { return unsafe entry }
+        if unsafe entry.pointee.function_id == number { return unsafe read(entry) }
         unsafe entry += 1
       }
       return nil
     }
-    // SAFETY: each entry is read as what its number says it is.
-    guard
-      let makeContext = unsafe entry(OSSL_FUNC_CIPHER_NEWCTX).flatMap({ unsafe OSSL_FUNC_cipher_newctx($0) }),
-      let freeContext = unsafe entry(OSSL_FUNC_CIPHER_FREECTX).flatMap({ unsafe OSSL_FUNC_cipher_freectx($0) }
-      ),
-      let startSealing = unsafe entry(OSSL_FUNC_CIPHER_ENCRYPT_INIT).flatMap({
-        unsafe OSSL_FUNC_cipher_encrypt_init($0)
-      }),
-      let startOpening = unsafe entry(OSSL_FUNC_CIPHER_DECRYPT_INIT).flatMap({
-        unsafe OSSL_FUNC_cipher_decrypt_init($0)
-      }), let update = unsafe entry(OSSL_FUNC_CIPHER_UPDATE).flatMap({ unsafe OSSL_FUNC_cipher_update($0) }),
-      let finish = unsafe entry(OSSL_FUNC_CIPHER_FINAL).flatMap({ unsafe OSSL_FUNC_cipher_final($0) }),
-      let getParameters = unsafe entry(OSSL_FUNC_CIPHER_GET_CTX_PARAMS).flatMap({
-        unsafe OSSL_FUNC_cipher_get_ctx_params($0)
-      })
+    guard let makeContext = unsafe find(OSSL_FUNC_CIPHER_NEWCTX, OSSL_FUNC_cipher_newctx),
+      let freeContext = unsafe find(OSSL_FUNC_CIPHER_FREECTX, OSSL_FUNC_cipher_freectx),
+      let startSealing = unsafe find(OSSL_FUNC_CIPHER_ENCRYPT_INIT, OSSL_FUNC_cipher_encrypt_init),
+      let startOpening = unsafe find(OSSL_FUNC_CIPHER_DECRYPT_INIT, OSSL_FUNC_cipher_decrypt_init),
+      let update = unsafe find(OSSL_FUNC_CIPHER_UPDATE, OSSL_FUNC_cipher_update),
+      let finish = unsafe find(OSSL_FUNC_CIPHER_FINAL, OSSL_FUNC_cipher_final),
+      let getParameters = unsafe find(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, OSSL_FUNC_cipher_get_ctx_params)
     else { return nil }
     unsafe self.init(
       startSealing: startSealing, startOpening: startOpening, update: update, finish: finish,

@@ -96,10 +96,7 @@ package final class SealingKey: Sendable {
     guard memory.isOriginalProcess else { return }
     guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
     key.withLock { $0 = nil }
-    for lane in lanes.indices {
-      lanes[lane].close()
-      lanes[lane].wipe()
-    }
+    for lane in lanes.indices { lanes[lane].wipe() }
   }
 
   // MARK: lanes
@@ -213,16 +210,9 @@ extension SealingKey {
 ///
 /// A lane fills two cache lines, so that threads on neighbouring lanes don't slow each other down.
 @safe struct SealingLane: ~Copyable {
-  private enum Use {
-    static let free: UInt32 = 0
-    static let taken: UInt32 = 1
-    /// The key was wiped: taken for good.
-    static let closed: UInt32 = 2
-  }
-
-  private let use = Atomic<UInt32>(Use.free)
+  private let isTaken = Atomic<Bool>(false)
   /// The context's address. It belongs to whoever holds the lane, and is atomic only because to change a
-  /// plain property would be to claim the whole lane, `use` included, at which other threads look meanwhile.
+  /// plain property would be to claim the whole lane, `isTaken` included, at which other threads look meanwhile.
   private let address = Atomic<UInt>(0)
   private let padding = InlineArray<14, UInt64>(repeating: 0)
 
@@ -240,21 +230,16 @@ extension SealingKey {
 
   /// Takes the lane, where it is free.
   @inline(__always) borrowing func acquire() -> Bool {
-    use.compareExchange(expected: Use.free, desired: Use.taken, ordering: .acquiring).exchanged
+    isTaken.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
   }
 
   /// Gives the lane back: a plain store, because nobody else writes while it is taken.
-  @inline(__always) borrowing func giveBack() { use.store(Use.free, ordering: .releasing) }
+  @inline(__always) borrowing func giveBack() { isTaken.store(false, ordering: .releasing) }
 
-  /// Takes the lane for good, once whoever holds it has given it back. To be called once.
-  borrowing func close() {
-    while !use.compareExchange(expected: Use.free, desired: Use.closed, ordering: .acquiring).exchanged {
-      Platform.yield()
-    }
-  }
-
-  /// Frees the lane's context, which cleanses page and key schedules. After `close`.
+  /// Takes the lane for good, once whoever holds it has given it back, and frees its context, which cleanses page
+  /// and key schedules. To be called once.
   borrowing func wipe() {
+    while !acquire() { Platform.yield() }
     // SAFETY: made by `SealingKey` with one allocation and one initialisation; nobody else points to it.
     guard let wiped = unsafe context else { return }
     address.store(0, ordering: .relaxed)
