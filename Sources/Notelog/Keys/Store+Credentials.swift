@@ -123,7 +123,7 @@ extension Store {
       try write { tx in
         try changeKeyring(place, new) { change, secret throws(CryptoError) in
           try change.changeRoot(
-            to: secret, work: work, schemas: registry.withLock { $0.sealed })
+            to: secret, work: work, schemas: registry.withLock { $0.byNumber.sealed })
         }
         isInForce = true
         try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }

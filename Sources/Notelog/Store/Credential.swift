@@ -105,16 +105,7 @@ enum RecoveryText {
   /// The text of 32 bytes.
   static func encode(_ bytes: [UInt8]) -> String {
     precondition(bytes.count == 32)
-    var symbols = prefix
-    var (bits, bitCount): (UInt32, Int) = (0, 0)
-    for byte in bytes + [0] {
-      bits = bits << 8 | UInt32(byte)
-      bitCount += 8
-      while bitCount >= 5, symbols.count < prefix.count + bodyCount {
-        bitCount -= 5
-        symbols.append(UInt8(bits >> UInt32(bitCount) & 31))
-      }
-    }
+    var symbols = prefix + regrouped(bytes + [0], from: 8, to: 5)
     symbols += checksum(symbols)
     let groups = stride(from: 0, to: symbols.count, by: groupSize).map { start in
       String(decoding: symbols[start..<start + groupSize].map { letters[Int($0)] }, as: UTF8.self)
@@ -148,17 +139,24 @@ enum RecoveryText {
     guard body.starts(with: prefix), let last = body.last, last & 15 == 0 else {
       throw refusal("it is no recovery key of this version")
     }
-    var bytes: [UInt8] = []
-    var (bits, bitCount): (UInt32, Int) = (0, 0)
-    for symbol in body.dropFirst(prefix.count) {
-      bits = bits << 5 | UInt32(symbol)
-      bitCount += 5
-      if bitCount >= 8 {
-        bitCount -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+    return regrouped(body.dropFirst(prefix.count), from: 5, to: 8)
+  }
+
+  /// The same bits in groups of another size; what fills none at the end is left out.
+  private static func regrouped(_ groups: some Sequence<UInt8>, from oldSize: UInt32, to size: UInt32)
+    -> [UInt8]
+  {
+    var (bits, bitCount): (UInt32, UInt32) = (0, 0)
+    var regrouped: [UInt8] = []
+    for group in groups {
+      bits = bits << oldSize | UInt32(group)
+      bitCount += oldSize
+      while bitCount >= size {
+        bitCount -= size
+        regrouped.append(UInt8(truncatingIfNeeded: bits >> bitCount & (1 << size - 1)))
       }
     }
-    return bytes
+    return regrouped
   }
 
   private static func refusal(_ reason: String) -> NotelogError {

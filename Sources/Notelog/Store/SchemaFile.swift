@@ -168,25 +168,6 @@ struct SchemaCopies: Sendable {
         }
       }
     }
-    merge(file, possiblyStale, unreadable)
-  }
-
-  private static func parse(
-    _ body: RawSpan, _ key: ID16, _ storeID: ID16, _ vault: Vault?
-  ) throws(NotelogError) -> SchemaRegistry.Stored {
-    guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
-      entry.flags.isEmpty
-    else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
-    let stored = try SchemaRegistry.Stored(parsing: body.extracting(entry.range), of: storeID, vault)
-    guard SchemaRecord.key(stored.plan.number) == key else {
-      throw NotelogError(.tampered, "the schema of \(stored.plan.schema.name) stands in another's place")
-    }
-    return stored
-  }
-
-  private mutating func merge(
-    _ file: FileCopy<[UInt16: SchemaRegistry.Stored]>, _ possiblyStale: Set<UInt16>, _ unreadable: Set<UInt16>
-  ) {
     let offered = file.content ?? [:]
     let isEmpty = chosen.isEmpty && unreadable.isEmpty
     if file.state != .missing || !isEmpty { finding.file = file.state }
@@ -205,6 +186,19 @@ struct SchemaCopies: Sendable {
     }
     finding.servedByFile = unreadable.intersection(fromFile).sorted()
     finding.lost = unreadable.subtracting(fromFile).sorted()
+  }
+
+  private static func parse(
+    _ body: RawSpan, _ key: ID16, _ storeID: ID16, _ vault: Vault?
+  ) throws(NotelogError) -> SchemaRegistry.Stored {
+    guard let entry = try RecordBody(checking: body).find(SchemaRecord.field), entry.type == .bytes,
+      entry.flags.isEmpty
+    else { throw NotelogError(.damaged, "a schema's record doesn't hold a schema") }
+    let stored = try SchemaRegistry.Stored(parsing: body.extracting(entry.range), of: storeID, vault)
+    guard SchemaRecord.key(stored.plan.number) == key else {
+      throw NotelogError(.tampered, "the schema of \(stored.plan.schema.name) stands in another's place")
+    }
+    return stored
   }
 
   /// Makes both places whole again in a store that is open for writing, as far as that can be done now: what

@@ -54,7 +54,7 @@ extension Store {
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
     guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
-    let schemas = registry.withLock { $0.sealed }
+    let schemas = registry.withLock { $0.byNumber.sealed }
     if case .root(let root) = credential {
       try naming(place) { () throws(CryptoError) in try vault.unlock(root: root.secret, checking: schemas) }
     } else {
@@ -62,7 +62,7 @@ extension Store {
       try naming(place) { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
     }
     // What another process has stored since they were listed.
-    try naming(place) { () throws(CryptoError) in try vault.check(registry.withLock { $0.sealed }) }
+    try naming(place) { () throws(CryptoError) in try vault.check(registry.withLock { $0.byNumber.sealed }) }
     if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(everything: true) }

@@ -267,9 +267,6 @@ struct SchemaRegistry: Sendable {
     readers.removeAll()
   }
 
-  /// All schemas, for their MACs to be checked.
-  var sealed: [SealedSchema] { byNumber.sealed }
-
   /// The number that the next collection gets: higher than that of any schema and than `pending`, and none
   /// that others have.
   func nextNumber(after pending: UInt16 = 0, besides taken: Set<UInt16> = []) throws(NotelogError) -> UInt16 {

@@ -126,11 +126,6 @@ extension Store {
 /// Gives the store's lock back when nothing is written, or another process waits; and takes in what others
 /// commit as it comes.
 final class SharingThread: Sendable {
-  private struct State {
-    var follows: Bool
-    var isStopped = false
-  }
-
   /// How long it is waited at most for others to change something, before it is looked whether anything else
   /// is to be done.
   private static let watchInterval = Duration.milliseconds(100)
@@ -145,7 +140,8 @@ final class SharingThread: Sendable {
   private let watch: (any StorageWatch)?
   /// Tells when somebody begins to wait for the lock.
   private let requests: (any StorageWatch)?
-  private let state: Lock<State>
+  private let follows: Flag
+  private let isStopped = Flag(false)
   /// Called when what others commit can't be taken in any more.
   private let failed: @Sendable () -> Void
 
@@ -158,25 +154,24 @@ final class SharingThread: Sendable {
     self.failed = failed
     watch = storage.watch("")
     requests = idle == nil ? nil : journal.watchRequests()
-    state = Lock(State(follows: follows))
+    self.follows = Flag(follows)
     let thread = Thread { self.run() }
     thread.name = "notelog"
     thread.start()
   }
 
   /// Ends the thread before long.
-  func stop() { state.withLock { $0.isStopped = true } }
+  func stop() { _ = isStopped.exchange(true) }
 
   /// Has what others commit taken in from now on.
-  func follow() { state.withLock { $0.follows = true } }
+  func follow() { _ = follows.exchange(true) }
 
   private func run() {
     let clock = ContinuousClock()
     var (last, since) = (UInt64(0), clock.now)
     var failureCount = 0
     while true {
-      let now = state.withLock { $0 }
-      if now.isStopped || journal.isClosed { return }
+      if isStopped.isSet || journal.isClosed { return }
       if let idle, journal.holdsLock {
         let sequence = journal.lastSequence
         if sequence != last { (last, since) = (sequence, clock.now) }
@@ -193,14 +188,14 @@ final class SharingThread: Sendable {
       }
       since = clock.now
       // Asked for before it is waited: what comes in between wakes at once.
-      if now.follows {
+      if follows.isSet {
         do {
           try journal.refresh()
           failureCount = 0
         } catch {
           failureCount += 1
           if error.code == .damaged || failureCount == Self.failureLimit {
-            state.withLock { $0.follows = false }
+            _ = follows.exchange(false)
             failed()
           }
         }
