@@ -61,16 +61,11 @@ public enum Credential: Sendable {
 
   private func copied() throws(CryptoError) -> NotelogCrypto.Credential {
     switch self {
-    case .password(let text):
-      return NotelogCrypto.Credential.password(
-        try Secret(utf8: text.precomposedStringWithCanonicalMapping))
-    case .passwordBytes(let bytes):
-      return NotelogCrypto.Credential.password(try bytes.secret.normalizedCopy())
-    case .keyBytes(let bytes), .root(let bytes):
-      return NotelogCrypto.Credential.rawKey(try bytes.secret.copy())
-    case .key(let bytes): return NotelogCrypto.Credential.rawKey(try Secret(copying: bytes.rawSpan))
-    case .recoveryKey(let bytes):
-      return NotelogCrypto.Credential.recoveryKey(try Secret(copying: bytes.rawSpan))
+    case .password(let text): .password(try Secret(utf8: text.precomposedStringWithCanonicalMapping))
+    case .passwordBytes(let bytes): .password(try bytes.secret.normalizedCopy())
+    case .key(let bytes): .rawKey(try Secret(copying: bytes.rawSpan))
+    case .keyBytes(let bytes), .root(let bytes): .rawKey(try bytes.secret.copy())
+    case .recoveryKey(let bytes): .recoveryKey(try Secret(copying: bytes.rawSpan))
     }
   }
 }

@@ -45,8 +45,7 @@ extension SchemaFile {
     bytes.append(littleEndian: version)
     bytes.append(littleEndian: 0 as UInt16)
     bytes.append(littleEndian: UInt32(byteCount))
-    bytes.append(littleEndian: storeID.low)
-    bytes.append(littleEndian: storeID.high)
+    bytes += storeID.array
     bytes.append(littleEndian: UInt32(entries.count))
     bytes.append(littleEndian: 0 as UInt32)
     for entry in entries {
@@ -74,9 +73,7 @@ extension SchemaFile {
     }
     try cursor.reserved(2, "the schemas' file")
     let byteCount = try cursor.integer(as: UInt32.self, "the size")
-    let id = ID16(
-      low: try cursor.integer(as: UInt64.self, "the store's id"),
-      high: try cursor.integer(as: UInt64.self, "the store's id"))
+    let id = ID16(try cursor.array(16, "the store's id"))
     let count = try cursor.integer(as: UInt32.self, "the number of schemas")
     try cursor.reserved(4, "the schemas' file")
     guard byteCount == bytes.byteCount, id == storeID, count <= Limits.collections else {

@@ -73,8 +73,7 @@ extension XAES {
     var output = [UInt8](repeating: 0, count: plaintext.byteCount + SealedValue.overhead)
     // SAFETY: the output has the plaintext's length and forty bytes.
     let failure = unsafe additionalData.withUnsafeBytes { additionalData in
-      unsafe seal(
-        plaintext.buffer, additionalData: additionalData, nonce: words, reusesKey: false, to: &output)
+      unsafe seal(plaintext.buffer, additionalData: additionalData, nonce: words, to: &output)
     }
     if let failure { throw failure }
     return output

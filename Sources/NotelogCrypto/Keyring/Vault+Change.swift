@@ -301,20 +301,18 @@ extension Vault {
       precondition(
         change.keyring.generation > state.keyring.generation, "changes are adopted one by one, in their order"
       )
-      install(change.keyring, other: nil, &state)
-      guard state.root != nil else { return }
-      (state.root, state.wrappingKeys, state.names) = (change.root, change.wrappingKeys, change.names)
+      install(change.keyring, other: nil, change, &state)
     }
   }
 
-  /// Another keyring in the place of the one before; what it no longer has is wiped.
-  private func install(_ keyring: Keyring, other: Keyring?, _ state: inout State) {
-    state.keyring = keyring
-    state.other = other
-    state.servedByOther = false
+  /// Another keyring in the place of the one before, with what of it is open; what it no longer has is wiped.
+  private func install(_ keyring: Keyring, other: Keyring?, _ open: Change?, _ state: inout State) {
+    (state.keyring, state.other, state.servedByOther) = (keyring, other, false)
     let numbers = Set(keyring.wrappingKeys.map(\.number))
     state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
     wipe { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
+    guard state.root != nil, let open else { return }
+    (state.root, state.wrappingKeys, state.names) = (open.root, open.wrappingKeys, open.names)
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root,
@@ -324,21 +322,20 @@ extension Vault {
   /// - Returns: Whether it is another one than before.
   package func follow(_ keyring: Keyring, other: Keyring?) -> Bool {
     guard keyring.generation > self.keyring.generation else { return false }
-    var names: [UInt16: String] = [:]
-    var wrappingKeys: [UInt32: SharedSecret] = [:]
+    var open: Change?
     if isUnlocked {
       do throws(CryptoError) {
-        let now = try draft()
+        var now = try draft()
         guard try keyring.verifyMAC(root: now.root.secret) else { throw .tamperedKeyring }
-        names = try keyring.openNames(root: now.root.secret)
-        wrappingKeys = try keyring.open(keyring.wrappingKeys, root: now.root, outside)
+        now.names = try keyring.openNames(root: now.root.secret)
+        now.wrappingKeys = try keyring.open(keyring.wrappingKeys, root: now.root, outside)
+        open = now
       } catch { lock(everything: true) }
     }
     state.withLock { state in
       // Whoever is unlocking has checked the one before.
       if state.root == nil { state.lockCount += 1 }
-      install(keyring, other: other, &state)
-      if state.root != nil { (state.names, state.wrappingKeys) = (names, wrappingKeys) }
+      install(keyring, other: other, open, &state)
     }
     return true
   }

@@ -62,15 +62,14 @@ struct XAES: ~Copyable {
     guard memory.isOriginalProcess else { return .forked }
     guard run.advance() else { return .noRandomness }
     // SAFETY: the caller's pointers, as they came.
-    return unsafe seal(
-      plaintext, additionalData: additionalData, nonce: run.words, reusesKey: true, to: output)
+    return unsafe seal(plaintext, additionalData: additionalData, nonce: run.words, to: output)
   }
 
   /// Seals under a nonce given as three little-endian words, which is also written in front of the
   /// ciphertext.
   @inline(__always) borrowing func seal(
     _ plaintext: UnsafeRawBufferPointer, additionalData: UnsafeRawBufferPointer,
-    nonce: InlineArray<3, UInt64>, reusesKey: Bool, to output: UnsafeMutableRawPointer
+    nonce: InlineArray<3, UInt64>, to output: UnsafeMutableRawPointer
   ) -> CryptoError? {
     // SAFETY: `output` has room for nonce, ciphertext and tag; all page offsets are constants within the
     // page.
@@ -82,7 +81,7 @@ struct XAES: ~Copyable {
     unsafe base.storeBytes(of: vector, toByteOffset: Page.initialisationVector, as: SIMD2<UInt64>.self)
     let salt = DerivedKeyCache.Salt(nonce)
     let memo = unsafe base + Page.sealingSalt
-    let isKeyed = unsafe reusesKey && memo.load(as: DerivedKeyCache.Salt.self) == salt
+    let isKeyed = unsafe memo.load(as: DerivedKeyCache.Salt.self) == salt
     guard isKeyed || deriveKey(nonce) else { return .library }
     let sealed = unsafe library.seal(
       in: sealing, key: isKeyed ? nil : (base + Page.subkey).assumingMemoryBound(to: UInt8.self),
