@@ -65,7 +65,7 @@ extension Keyring {
     var bytes = Self.magic
     bytes.reserveCapacity(self.bytes.count + 4096)
     bytes.append(littleEndian: Self.version)
-    bytes += [Suite.wraps.rawValue, 0, 0, 0, 0, 0]
+    bytes += [SealedValue.wrapSuite, 0, 0, 0, 0, 0]
     bytes += storeID.array
     bytes.append(littleEndian: generation)
     bytes.append(littleEndian: rootGeneration)

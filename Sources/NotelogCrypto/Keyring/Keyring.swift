@@ -96,7 +96,7 @@ extension Keyring {
     var header: [UInt8] {
       var bytes: [UInt8] = []
       bytes.append(littleEndian: number)
-      bytes += [role, parent, Suite.wraps.rawValue, 0]
+      bytes += [role, parent, SealedValue.wrapSuite, 0]
       bytes.append(littleEndian: rootGeneration)
       bytes.append(zeros: 12)
       return bytes
@@ -150,7 +150,7 @@ extension Keyring {
     var header: [UInt8] {
       var bytes: [UInt8] = []
       bytes.append(littleEndian: reference.rawValue)
-      bytes += [accessClass.rawValue, Suite.wraps.rawValue]
+      bytes += [accessClass.rawValue, SealedValue.wrapSuite]
       bytes.append(littleEndian: number)
       bytes.append(littleEndian: generation)
       bytes.append(littleEndian: wrappingKey)
@@ -231,7 +231,7 @@ extension KeyringCursor {
   /// The suite of a wrap, which must be the one there is.
   mutating func wrapSuite() throws(CryptoError) {
     let suite = try integer(as: UInt8.self)
-    guard suite == Suite.wraps.rawValue else { throw .unsupported(.suite(suite)) }
+    guard suite == SealedValue.wrapSuite else { throw .unsupported(.suite(suite)) }
   }
 
   /// Flags, of which none but these are known.

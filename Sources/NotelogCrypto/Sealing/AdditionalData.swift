@@ -24,7 +24,7 @@ package struct AdditionalData: Sendable {
   package init(store: ID16, record: ID16, name: ID16, type: UInt8, flags: UInt16, key: KeyReference) {
     words = InlineArray(repeating: 0)
     words[0] = Self.fieldDomain.littleEndian
-    let suite = UInt64(Suite.fields.rawValue)
+    let suite = UInt64(SealedValue.fieldSuite)
     words[1] = (suite | UInt64(type) << 8 | UInt64(flags) << 16 | UInt64(key.rawValue) << 32).littleEndian
     put(store, at: 2)
     put(record, at: 4)

@@ -129,7 +129,6 @@ package final class SealingKey: Sendable {
   /// Makes the context of a lane that the caller holds, and that has none.
   @inline(never) private func fill(_ lane: Int) throws(CryptoError) {
     do throws(CryptoError) {
-      guard memory.isOriginalProcess else { throw .forked }
       lanes[lane].keep(try makeContext())
     } catch {
       lanes[lane].giveBack()
@@ -138,15 +137,24 @@ package final class SealingKey: Sendable {
   }
 
   private func makeContext() throws(CryptoError) -> UInt {
-    try key.withLock { key throws(CryptoError) in
+    try withKey { key throws(CryptoError) in
+      let context = try XAES(key: key, memory: memory)
+      let pointer = UnsafeMutablePointer<XAES>.allocate(capacity: 1)
+      // SAFETY: freed by the lane's `wipe`.
+      unsafe pointer.initialize(to: context)
+      return UInt(bitPattern: pointer)
+    }
+  }
+
+  /// Lends the key itself.
+  private func withKey<Result>(_ body: (borrowing Secret) throws(CryptoError) -> Result) throws(CryptoError)
+    -> Result
+  {
+    guard memory.isOriginalProcess else { throw .forked }
+    return try key.withLock { key throws(CryptoError) in
       switch key {
       case .none: throw .locked(accessClass)
-      case .some(let key):
-        let context = try XAES(key: key, memory: memory)
-        let pointer = UnsafeMutablePointer<XAES>.allocate(capacity: 1)
-        // SAFETY: freed by the lane's `wipe`.
-        unsafe pointer.initialize(to: context)
-        return UInt(bitPattern: pointer)
+      case .some(let key): return try body(key)
       }
     }
   }
@@ -191,15 +199,10 @@ extension SealingKey {
 
   /// The digest of a value: the same for the same value of the same field, under this key only.
   package func digest(of value: RawSpan, field: ID16, store: ID16) throws(CryptoError) -> [UInt8] {
-    guard SecretMemory.shared.isOriginalProcess else { throw .forked }
-    return try key.withLock { key throws(CryptoError) in
-      switch key {
-      case .none: throw .locked(accessClass)
-      case .some(let key):
-        let info = Array("NL1/equality".utf8) + field.array
-        let derived = try OpenSSL.hkdfSHA256(key.bytes, salt: store.array, info: info)
-        return Array(try OpenSSL.hmacSHA256(key: derived.bytes, value).prefix(Self.digestByteCount))
-      }
+    try withKey { key throws(CryptoError) in
+      let info = Array("NL1/equality".utf8) + field.array
+      let derived = try OpenSSL.hkdfSHA256(key.bytes, salt: store.array, info: info)
+      return Array(try OpenSSL.hmacSHA256(key: derived.bytes, value).prefix(Self.digestByteCount))
     }
   }
 }
@@ -263,12 +266,8 @@ package enum SealedValue {
   package static let plaintextMax = 16 << 20
   /// The longest additional data.
   package static let additionalDataMax = 4096
-}
-
-/// The cipher of a sealed value; the number is part of its additional data.
-package enum Suite: UInt8, Sendable {
-  /// XAES-256-GCM: fields and chunks.
-  case fields = 1
+  /// The number of the cipher, which is part of the additional data: XAES-256-GCM, of fields and chunks.
+  static let fieldSuite: UInt8 = 1
   /// KC-XAES-256-GCM, key-committing: wrapped keys.
-  case wraps = 2
+  static let wrapSuite: UInt8 = 2
 }
