@@ -332,7 +332,10 @@ struct Resealing {
       guard entry.flags.contains(.chunked) else {
         var content = try store.opener.resealed(entry, in: body, of: id, index, plan, under: new, &tx.nonces)
         if let digest = plan.digest(of: index), try stored.find(plan.fields[digest].number) != nil {
-          content.digest = try self.digest(of: entry, in: body, id, index, plan, under: new)
+          let key = try store.vault.sealingKey(new, for: plan.place(index, id))
+          content.digest = try store.opener.open(entry, in: body, of: id, index, plan) {
+            value throws(NotelogError) in try plan.storedDigest(value, index, under: key)
+          }
         }
         contents[index] = content
         continue
@@ -348,17 +351,6 @@ struct Resealing {
     tx.prepare(plan)
     try tx.merge(id, over: stored, plan, changed: Set(contents.keys), contents) { _, _ in }
     return max(1, contents.count)
-  }
-
-  /// The digest of a value under another generation of its key.
-  private func digest(
-    of entry: FieldEntry, in body: RawSpan, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    under reference: UInt32
-  ) throws(NotelogError) -> [UInt8] {
-    let key = try store.vault.sealingKey(reference, for: plan.place(index, id))
-    return try store.opener.open(entry, in: body, of: id, index, plan) { value throws(NotelogError) in
-      try plan.storedDigest(value, index, under: key)
-    }
   }
 
   private func plan(_ collection: UInt16) -> CollectionPlan? {
