@@ -133,26 +133,21 @@ private struct Migration<R: Record> {
     _ ids: ArraySlice<RecordID>, _ numbers: Set<UInt16>
   ) throws -> ArraySlice<RecordID> {
     if Cancellation.flag?.isSet == true { throw CancellationError() }
-    var (done, changed) = (0, 0)
-    var damaged: [(RecordID, NotelogError)] = []
+    var done = 0
     try store.write { tx in
       let collection = try tx.collection(for: declared, .underWay)
       let plan = try RecordPlan(R.schema, collection)
       let dropped = Set(numbers.compactMap { collection.index(of: $0) })
       for id in ids.prefix(recordCountMax) where tx.turn.batch.contentByteCount < Self.byteCountMax {
         do {
-          if try change(id, plan, dropped, in: &tx) { changed += 1 }
+          if try change(id, plan, dropped, in: &tx) { summary.recordCount += 1 }
         } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
-          damaged.append((id, error))
+          leftOut.insert(id)
+          store.journal.noteDamage(of: id.bytes)
+          summary.findings.append(Finding(error, id))
         }
         done += 1
       }
-    }
-    summary.recordCount += changed
-    for (id, error) in damaged {
-      leftOut.insert(id)
-      store.journal.noteDamage(of: id.bytes)
-      summary.findings.append(Finding(error, id))
     }
     return ids.dropFirst(done)
   }

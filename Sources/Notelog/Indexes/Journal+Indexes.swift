@@ -4,25 +4,14 @@ import NotelogFormat
 import NotelogBase
 
 extension Journal {
-  /// The index that the checkpoint holds, with what came after; nil where there is none, or it can't be used.
-  func storedIndex(of name: OrderName) throws -> FieldIndexes.Made? {
-    guard let order = storedOrder(name) else { return nil }
-    return try index(of: name, from: order, at: snapshot())
-  }
-
   /// An index of what an order holds, and of the keys that came after; nil where something can't be read, or
   /// a record came without a key.
   func index(
     of name: OrderName, from order: StoredOrder, at moment: Snapshot
   ) throws -> FieldIndexes.Made? {
-    guard order.since <= moment.sequence, var index = OrderedIndex(order) else { return nil }
-    var entries: [OrderedEntry] = []
-    let isComplete = try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
-      guard let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else { return false }
-      entries.append(entry)
-      return true
-    }
-    guard isComplete else { return nil }
+    guard order.since <= moment.sequence, var index = OrderedIndex(order),
+      var entries = try listedKeys(of: name, at: moment, behind: order)
+    else { return nil }
     // One after another, those that go into the same block.
     entries.sort()
     for entry in entries where !index.insert(entry) { return nil }
@@ -41,7 +30,8 @@ extension Journal {
     of name: OrderName, at moment: Snapshot, _ check: (Int) throws -> Void = { _ in }
   ) throws -> FieldIndexes.Made? {
     guard
-      let entries = try listedKeys(of: name, at: moment, check) ?? scannedKeys(of: name, at: moment, check)
+      let entries = try listedKeys(of: name, at: moment, check)
+        ?? scannedKeys(of: name, at: moment, check)
     else { return nil }
     return FieldIndexes.Made(index: OrderedIndex(entries), since: moment.sequence, isStored: false)
   }
@@ -65,13 +55,15 @@ extension Journal {
   }
 
   /// The keys that the records' envelopes have, most of which stand together in footers. nil where one lacks
-  /// the key, as it may be older than the index or not check, and where not all of them could be read.
+  /// the key, as it may be older than the index or not check, and where not all of them could be read. Behind
+  /// an order, only of what came after it.
   private func listedKeys(
-    of name: OrderName, at moment: Snapshot, _ check: (Int) throws -> Void
+    of name: OrderName, at moment: Snapshot, behind order: StoredOrder? = nil,
+    _ check: (Int) throws -> Void = { _ in }
   ) throws -> [OrderedEntry]? {
     var entries: [OrderedEntry] = []
     var failure: (any Error)?
-    let isComplete = try moment.forEachEnvelope(in: name.collection) { id, envelope in
+    let isComplete = try moment.forEachEnvelope(in: name.collection, behind: order) { id, envelope in
       do { try check(entries.count) } catch { failure = error }
       guard failure == nil, let entry = OrderedEntry(keyOf: name, id, envelope: envelope) else {
         return false

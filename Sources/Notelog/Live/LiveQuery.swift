@@ -25,13 +25,14 @@ public final class LiveQuery<R: Record> {
   /// Why the query could not be answered when it was last asked: entries are as they were before.
   public private(set) var error: (any Error)?
 
-  @ObservationIgnored let following: Following
+  @ObservationIgnored let news: ChangeSubscription
+  @ObservationIgnored private var task: Task<Void, Never>?
 
   /// Begins to ask a query, and asks it again when its answer may have changed.
   public init(_ query: Query<R>) {
     var updates = QueryUpdates(query: query).makeAsyncIterator()
-    following = Following(updates.news)
-    following.task = Task { [weak self] in
+    news = updates.news
+    task = Task { [weak self] in
       while !Task.isCancelled {
         do {
           guard let update = try await updates.next() else { return }
@@ -44,24 +45,15 @@ public final class LiveQuery<R: Record> {
   }
 
   /// Asks the query again: after the store was unlocked, for instance, where a condition needs a key.
-  public func refresh() { following.news.wake() }
+  public func refresh() { news.wake() }
+
+  deinit { task?.cancel() }
 
   private func show(_ update: QueryUpdate<R>) {
     error = nil
     entries = update.entries
     lastUpdate = update
   }
-}
-
-/// The task of a live query, which ends with it.
-@MainActor
-final class Following {
-  let news: ChangeSubscription
-  var task: Task<Void, Never>?
-
-  init(_ news: ChangeSubscription) { self.news = news }
-
-  isolated deinit { task?.cancel() }
 }
 
 // MARK: - What a query finds, and how that differs from what it found before.
@@ -84,7 +76,7 @@ public struct QueryUpdate<R: Record>: Sendable {
   /// Whether everything is as it was.
   public var isEmpty: Bool { inserted.isEmpty && removed.isEmpty && moved.isEmpty && changed.isEmpty }
 
-  init(_ entries: [Entry<R>], since old: [RecordVersion]) {
+  init(_ entries: [Entry<R>], since old: [(id: RecordID, revision: UInt64)]) {
     self.entries = entries
     let placeByID = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1.id, $0) })
     let present = Set(entries.map(\.id))
@@ -103,12 +95,6 @@ public struct QueryUpdate<R: Record>: Sendable {
     let inPlace = longestAscent(stayed.map(\.place))
     moved = stayed.indices.filter { !inPlace.contains($0) }.map { stayed[$0].id }
   }
-}
-
-/// A record as it was shown.
-struct RecordVersion: Sendable {
-  let id: RecordID
-  let revision: UInt64
 }
 
 /// The places of a longest ascending part of some numbers, none of which is there twice.

@@ -10,7 +10,8 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol, Sendable {
     let query: Query<R>
     let news: ChangeSubscription
-    private var shown: [RecordVersion] = []
+    /// The records as they were shown.
+    private var shown: [(id: RecordID, revision: UInt64)] = []
     private var isBegun = false
 
     init(_ query: Query<R>) {
@@ -39,7 +40,7 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
         }
         let update = QueryUpdate(entries, since: shown)
         if !isFirst, update.isEmpty { continue }
-        shown = entries.map { RecordVersion(id: $0.id, revision: $0.revision) }
+        shown = entries.map { ($0.id, $0.revision) }
         return update
       }
     }

@@ -83,12 +83,6 @@ struct KeySet: Sendable {
     self.init(type, [range], words)
   }
 
-  /// Any value that is there and, of numbers, is one.
-  init<Stored: StoredValue>(numbersOf type: Stored.Type, decides: Bool) {
-    let all = KeySet(Stored.fieldType, from: nil, to: nil, includingUpper: true, "any value")
-    self.init(all.type, all.ranges, all.words, decides: decides)
-  }
-
   /// Any value that is there.
   init(presentOf type: FieldType) { self.init(type, [KeyRange(from: [], to: nil)], "any value") }
 

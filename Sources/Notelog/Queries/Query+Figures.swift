@@ -22,13 +22,12 @@ extension Query where R: Record {
   ///   is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
-    try first(path, OrderKey(path, .ascending)) { $0 == $0 }
+    try first(path, OrderKey(path, .ascending))
   }
 
   /// The least value of a field among the records found, nil and NaN passed over; nil where there is none.
   public func min<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value?>) throws -> Value? {
-    try first(path, OrderKey(path, .ascending)) { $0 != nil && $0 == $0 }
-      ?? nil
+    try first(path, OrderKey(path, .ascending)) ?? nil
   }
 
   /// The greatest value of a field among the records found; nil where there is none. NaN is passed over.
@@ -37,13 +36,12 @@ extension Query where R: Record {
   ///   is read.
   /// - Throws: `locked` where a locked field is needed; what `entries()` throws.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value>) throws -> Value? {
-    try first(path, OrderKey(path, .descending)) { $0 == $0 }
+    try first(path, OrderKey(path, .descending))
   }
 
   /// The greatest value of a field among the records found, nil and NaN passed over; nil where there is none.
   public func max<Value: Comparable & FieldValue>(of path: FieldKeyPath<R, Value?>) throws -> Value? {
-    try first(path, OrderKey(path, .descending)) { $0 != nil && $0 == $0 }
-      ?? nil
+    try first(path, OrderKey(path, .descending)) ?? nil
   }
 
   /// The sum of a field's values in the records found.
@@ -78,29 +76,27 @@ extension Query where R: Record {
     return sum
   }
 
-  /// The first value in an order, of those that count.
-  private func first<Value: FieldValue>(
-    _ path: FieldKeyPath<R, Value>, _ key: OrderKey, _ counts: @escaping @Sendable (Value) -> Bool
-  ) throws -> Value? {
-    if question.limit != nil || question.offset != 0 || question.cursor != nil {
-      // Of a page, the first is found among its records.
-      let (search, reader) = try typedSearch()
-      let order = try RecordOrder([key], reader)
-      var rows = SortedRows(order, limit: 1)
-      let scanner = reader.scanner()
-      for record in try search.entries() {
-        try search.sparing(record.id) {
-          guard counts(try Entry(stored: record, reader: reader).value(of: path)) else { return }
-          try record.withScanned { try rows.insert($0, scanner, keptFor: record.collection) }
+  /// The first value in an order, of those that are there and no NaN.
+  private func first<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ key: OrderKey) throws -> Value? {
+    let values = KeySet(Value.Stored.fieldType, from: nil, to: nil, includingUpper: true, "any value")
+    let condition = QueryCondition<R>(FieldCondition(.path(path), values))
+    guard question.limit != nil || question.offset != 0 || question.cursor != nil else {
+      let first = self.where(condition).changing { $0.keys = [key] }.limit(1)
+      return try first.entries().first?.value(of: path)
+    }
+    // Of a page, the first is found among its records.
+    let (search, reader) = (try search(), try store.reader(for: R.self))
+    var rows = SortedRows(try RecordOrder([key], reader), limit: 1)
+    let scanner = reader.scanner()
+    let holds = try condition.node.bound(to: scanner, reader)
+    for record in try search.entries() {
+      try search.sparing(record.id) {
+        try record.withScanned { scanned in
+          if try holds(scanned) { try rows.insert(scanned, scanner, keptFor: record.collection) }
         }
       }
-      return try rows.sorted().first?.record.map { try Entry(stored: $0, reader: reader).value(of: path) }
     }
-    let condition = FieldCondition(
-      path, KeySet(numbersOf: Value.Stored.self, decides: hasOrderOfKeys(Value.self))
-    ) { entry in counts(try entry.value(of: path)) }
-    let first = self.where(QueryCondition(condition)).changing { $0.keys = [key] }.limit(1)
-    return try first.entries().first?.value(of: path)
+    return try rows.sorted().first?.record.map { try Entry(stored: $0, reader: reader).value(of: path) }
   }
 
   /// Adds a field's values up, each made to what is added.
@@ -108,7 +104,7 @@ extension Query where R: Record {
     of path: FieldKeyPath<R, Field>, _ summand: @escaping @Sendable (Field) -> Sum,
     _ add: @escaping @Sendable (Sum, Sum) throws -> Sum
   ) throws -> Sum {
-    let (search, reader) = try typedSearch()
+    let (search, reader) = (try search(), try store.reader(for: R.self))
     var sum = Sum.zero
     if question.limit != nil || question.offset != 0 {
       for record in try search.entries() {

@@ -163,15 +163,8 @@ extension Query where R: Record {
   ///   are found; the first query that an index helps makes it, in O(*n*), and later openings find it in the
   ///   store. `explain()` says what is the case.
   public func entries() throws -> [Entry<R>] {
-    let (search, reader) = try typedSearch()
+    let (search, reader) = (try search(), try store.reader(for: R.self))
     return try search.entries().map { Entry(stored: $0, reader: reader) }
-  }
-
-  /// Begins to ask, with what reads the type's records.
-  func typedSearch() throws -> (Search, RecordReader<R>) {
-    let moment = moment ?? store.journal.snapshot()
-    let reader = try store.reader(for: R.self)
-    return (try Search(question, store, moment, reader), reader)
   }
 
   /// The first record found.

@@ -16,8 +16,10 @@ extension Store {
     let made =
       try indexes.index(name)
       ?? indexes.make(name) { mayUseStored in
-        if mayUseStored, let made = try journal.storedIndex(of: name) { return made }
-        return try journal.index(of: name, at: journal.snapshot()) { try part?.check(at: $0) }
+        let order = mayUseStored ? journal.storedOrder(name) : nil
+        let now = journal.snapshot()
+        if let order, let made = try journal.index(of: name, from: order, at: now) { return made }
+        return try journal.index(of: name, at: now) { try part?.check(at: $0) }
       }
     guard let made, made.since <= moment.sequence else { return nil }
     return made.index

@@ -229,5 +229,5 @@ extension LiveQuery {
     while !holds() { await Task.yield() }
   }
 
-  fileprivate var waitingCount: Int { following.news.waitingCount }
+  fileprivate var waitingCount: Int { news.waitingCount }
 }
