@@ -47,19 +47,11 @@ extension Store {
 }
 
 extension Store {
-  /// Creates a store in a folder that is missing or empty. As the other, without blocking the caller's
-  /// thread.
-  public static func create(
-    at path: String, unlocking credential: Credential, options: Options = Options()
-  ) async throws -> Store {
-    try await offPool { try create(at: path, unlocking: credential, options: options) }
-  }
-
-  /// Creates a store with what the closure puts into it. As the other, without blocking the caller's thread:
-  /// the closure runs elsewhere.
+  /// Creates a store in a folder that is missing or empty, with what the closure puts into it. As the other,
+  /// without blocking the caller's thread: the closure runs elsewhere.
   public static func create(
     at path: String, unlocking credential: Credential, options: Options = Options(),
-    filling body: @escaping @Sendable (Store) throws -> Void
+    filling body: @escaping @Sendable (Store) throws -> Void = { _ in }
   ) async throws -> Store {
     try await offPool { try create(at: path, unlocking: credential, options: options, filling: body) }
   }

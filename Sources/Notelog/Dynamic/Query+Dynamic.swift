@@ -29,9 +29,9 @@ private struct DynamicSource: QuerySource {
 
   func scanner() -> Scanner { Scanner(collection, opener) }
 
-  func place(of field: FieldReference) throws -> FieldPlace {
+  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?) {
     guard case .name(let name) = field else { throw refusal(of: field) }
-    return FieldPlace(index: try collection.index(of: name), initial: nil)
+    return (try collection.index(of: name), nil)
   }
 }
 

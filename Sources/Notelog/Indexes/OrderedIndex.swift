@@ -71,17 +71,6 @@ struct OrderedIndex: Sendable {
     var entries: [OrderedEntry]?
     var block = 0
 
-    init(_ entries: [OrderedEntry]) {
-      first = entries[0]
-      count = entries.count
-      self.entries = entries
-    }
-
-    init(block: Int, first: OrderedEntry, count: Int) {
-      self.first = first
-      self.count = count
-      self.block = block
-    }
   }
 
   private var chunks: [Chunk] = []
@@ -99,12 +88,12 @@ struct OrderedIndex: Sendable {
       chunk.append(entry)
       // Half full: what comes next is inserted in between.
       if chunk.count == Self.chunkCount / 2 {
-        chunks.append(Chunk(chunk))
+        chunks.append(Self.chunk(of: chunk))
         count += chunk.count
         chunk = []
       }
     }
-    if !chunk.isEmpty { chunks.append(Chunk(chunk)) }
+    if !chunk.isEmpty { chunks.append(Self.chunk(of: chunk)) }
     count += chunk.count
   }
 
@@ -116,10 +105,14 @@ struct OrderedIndex: Sendable {
     let isSound = stored.forEachBlock { key, count in
       let first = OrderedEntry(stored: key)
       if let last = chunks.last, last.first >= first { isAscending = false }
-      chunks.append(Chunk(block: chunks.count, first: first, count: count))
+      chunks.append(Chunk(first: first, count: count, block: chunks.count))
     }
     guard isSound, isAscending else { return nil }
     count = stored.keyCount
+  }
+
+  private static func chunk(of entries: [OrderedEntry]) -> Chunk {
+    Chunk(first: entries[0], count: entries.count, entries: entries)
   }
 
   /// The entries of a chunk; nothing where they lie in a block that is not sound.
@@ -146,7 +139,7 @@ struct OrderedIndex: Sendable {
   /// - Complexity: O(log *n*), and a move of at most one chunk.
   mutating func insert(_ entry: OrderedEntry) -> Bool {
     guard !chunks.isEmpty else {
-      chunks = [Chunk([entry])]
+      chunks = [Self.chunk(of: [entry])]
       count = 1
       return true
     }
@@ -162,9 +155,9 @@ struct OrderedIndex: Sendable {
     if entries.count > Self.chunkCount {
       let upper = Array(entries[(entries.count / 2)...])
       entries.removeLast(upper.count)
-      chunks.insert(Chunk(upper), at: number + 1)
+      chunks.insert(Self.chunk(of: upper), at: number + 1)
     }
-    chunks[number] = Chunk(entries)
+    chunks[number] = Self.chunk(of: entries)
     return true
   }
 
@@ -292,11 +285,11 @@ struct IndexBounds: Sendable, Equatable {
   let upper: OrderedEntry
 
   /// A whole index.
-  static let all = IndexBounds(from: nil, to: nil, includingUpper: true)
+  static let all = IndexBounds(from: nil, to: nil)
 
   /// The run that holds every value between two, of which the sort keys are known: the upper key included or
   /// not.
-  init(from lower: [UInt8]?, to upper: [UInt8]?, includingUpper: Bool) {
+  init(from lower: [UInt8]?, to upper: [UInt8]?, includingUpper: Bool = true) {
     let first = lower ?? []
     let last = upper ?? [UInt8](repeating: .max, count: OrderedEntry.keyByteCount)
     self.init(
@@ -314,16 +307,7 @@ struct IndexBounds: Sendable, Equatable {
     }
     let rest = [UInt8](repeating: .max, count: OrderedEntry.keyByteCount)
     self.init(
-      from: name.beginning(range.lower.rawSpan), to: range.upper.map { name.beginning($0.rawSpan) + rest },
-      includingUpper: true)
-  }
-
-  /// The run from a key on in a direction, the keys that tie with it among it.
-  init(from key: [UInt8], _ direction: SortDirection) {
-    self =
-      direction == .ascending
-      ? IndexBounds(from: key, to: nil, includingUpper: true)
-      : IndexBounds(from: nil, to: key, includingUpper: true)
+      from: name.beginning(range.lower.rawSpan), to: range.upper.map { name.beginning($0.rawSpan) + rest })
   }
 
   /// The run from one entry to another, or to the end.

@@ -16,7 +16,9 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
 
     init(_ query: Query<R>) {
       self.query = query
-      news = query.store.news(of: R.self)
+      // One commit's names at most: that something has changed is all that it is told.
+      let news = ChangeSubscription(R.schema.description.allNames, nil, waitingCountMax: 1)
+      self.news = query.store.observe(news)
     }
 
     /// What the query finds, once that has changed; nil when the store is closed, or the task cancelled.

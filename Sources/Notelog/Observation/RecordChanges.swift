@@ -54,7 +54,7 @@ public struct RecordChanges: Sendable, Hashable {
   }
 }
 
-/// What is committed to a store from a moment on: see `Store.changes(of:)`.
+/// What is committed to a store from a moment on: see `Store.changes(of:_:)`.
 public struct Changes: AsyncSequence, AsyncIteratorProtocol, Sendable {
   let subscription: ChangeSubscription
 

@@ -155,7 +155,7 @@ struct FieldCondition: Sendable {
 
   /// Holds the sort keys of records against those that are permitted.
   private func bound(
-    to scanner: Scanner, _ place: FieldPlace, _ keys: KeySet
+    to scanner: Scanner, _ place: (index: Int, initial: [UInt8]?), _ keys: KeySet
   ) throws -> ConditionNode.Bound {
     let isOptional = scanner.plan.fields[place.index].isOptional
     let ranges = keys.ranges(isOptional: isOptional)

@@ -53,12 +53,7 @@ struct OrderKey: Sendable {
         try access.decode(&record, bytes)
         return record[keyPath: path]
       }
-      return ValueComparison { bytes in
-        _ = try value(bytes)
-      } precedes: { left, right in
-        guard let left = try? value(left), let right = try? value(right) else { return false }
-        return precedes(left, right)
-      }
+      return { left, right in precedes(try value(left), try value(right)) }
     }
   }
 }
@@ -69,12 +64,8 @@ private func comesBefore<Value: Comparable>(_ left: Value, _ right: Value) -> Bo
   left < right || right != right && left == left
 }
 
-/// The order of a type's values, told by their bytes.
-private struct ValueComparison: Sendable {
-  /// Refuses bytes that are no value.
-  let check: @Sendable (RawSpan) throws -> Void
-  let precedes: @Sendable (RawSpan, RawSpan) -> Bool
-}
+/// Whether a value comes before another, told by their bytes; throws where one is no value.
+private typealias ValueComparison = @Sendable (RawSpan, RawSpan) throws -> Bool
 
 /// The order of a search's records.
 ///
@@ -105,7 +96,7 @@ struct RecordOrder: Sendable {
     /// Whether a key of a cursor is one that ``append(_:to:)`` makes: it may have come from anywhere.
     fileprivate func isKey(_ key: QueryCursor.Key) -> Bool {
       guard key.isOptional == field.isOptional else { return false }
-      if let comparison { return (try? comparison.check(key.value.rawSpan)) != nil }
+      if let comparison { return (try? comparison(key.value.rawSpan, key.value.rawSpan)) != nil }
       if isByName {
         guard let marker = key.value.first, marker <= 1 else { return false }
         if marker == 0 { return key.value.count == 1 }
@@ -121,7 +112,7 @@ struct RecordOrder: Sendable {
       guard let comparison else {
         return try SortKey.append(value, field.type, isOptional: field.isOptional, to: &key)
       }
-      try comparison.check(value)
+      _ = try comparison(value, value)
       let start = key.count
       key.append(zeros: value.byteCount)
       key.withBytes(in: start..<key.count) { $0.copy(value) }
@@ -138,7 +129,8 @@ struct RecordOrder: Sendable {
     /// Which of two comes first, in ascending order.
     fileprivate func compare(_ left: RawSpan, _ right: RawSpan) -> Int {
       guard let comparison else { return left.compare(right) }
-      return comparison.precedes(left, right) ? -1 : comparison.precedes(right, left) ? 1 : 0
+      if (try? comparison(left, right)) == true { return -1 }
+      return (try? comparison(right, left)) == true ? 1 : 0
     }
   }
 

@@ -57,7 +57,9 @@ extension Search {
     guard let cursor = question.cursor else { return run.within(.all, isExact: isExact) }
     let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
     let key = run.name.second == nil ? start[0] : run.name.key(start[0].rawSpan, start[1].rawSpan)
-    return run.within(Narrowing([IndexBounds(from: key, order.direction)], []), isExact: isExact)
+    let isUp = order.direction == .ascending
+    let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
+    return run.within(Narrowing([rest], []), isExact: isExact)
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil

@@ -37,21 +37,14 @@ enum FieldReference: Sendable {
   case name(String)
 }
 
-/// Where a field is in a collection's plan.
-struct FieldPlace: Sendable {
-  let index: Int
-  /// The stored value of records that lack the field; nil where they have none.
-  let initial: [UInt8]?
-}
-
 /// A collection whose records are asked for.
 protocol QuerySource: Sendable {
   var collection: CollectionPlan { get }
   var opener: FieldOpener { get }
   /// What one thread goes through the records with.
   func scanner() -> Scanner
-  /// The place of a field.
-  func place(of field: FieldReference) throws -> FieldPlace
+  /// The place of a field, and the stored value of records that lack it; nil where they have none.
+  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?)
 }
 
 extension QuerySource {
@@ -67,15 +60,14 @@ extension RecordReader: QuerySource {
 
   func scanner() -> Scanner { RecordScanner(self) }
 
-  func place(of field: FieldReference) throws -> FieldPlace {
+  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?) {
     guard case .path(let path) = field, let path = path as? PartialKeyPath<R> else {
       throw refusal(of: field)
     }
     let slot = plan.slots[try plan.slot(of: path)]
     var scratch = FieldScratch()
     try slot.definition.access.encode(plan.prototype, &scratch)
-    return FieldPlace(
-      index: slot.index, initial: scratch.withBytes(in: 0..<scratch.count) { $0.array() })
+    return (slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() })
   }
 }
 
@@ -227,7 +219,12 @@ struct Search: Sendable {
   /// How many records there are, limit and offset applied.
   func count() throws -> Int {
     guard question.limit != 0 else { return 0 }
-    let all = try listedCount() ?? foundCount()
+    let all =
+      try listedCount()
+      ?? gather(into: 0, on: way(isOrdered: false)) { count, _, _ in
+        count += 1
+        return count != question.wantedCount
+      }.reduce(0, +)
     return min(max(all - question.offset, 0), question.limit ?? .max)
   }
 
@@ -240,14 +237,6 @@ struct Search: Sendable {
     let count = try moment.recordCount(in: plan.number)
     // What is damaged may have turned out now.
     return store.journal.isDamaged ? nil : count
-  }
-
-  private func foundCount() throws -> Int {
-    let counts = try gather(into: 0, on: way(isOrdered: false)) { count, _, _ in
-      count += 1
-      return count != question.wantedCount
-    }
-    return counts.reduce(0, +)
   }
 
   /// The place of a record in the order.

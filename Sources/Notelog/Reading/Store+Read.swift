@@ -93,24 +93,18 @@ extension Store {
   /// (``RecordChanges/isComplete``). The sequence ends when the store is closed, and where what others commit
   /// can't be taken in any more: `Store.refresh()` throws why. Its elements are for one observer:
   /// two that iterate over the same sequence share them.
-  public func changes<R: Record>(of type: R.Type) -> Changes {
-    Changes(subscription: observe(ChangeSubscription(R.schema.description.allNames, nil)))
-  }
-
-  /// The changes of one record, commit by commit: as `changes(of:)`.
-  public func changes<R: Record>(of type: R.Type, _ id: RecordID) -> Changes {
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - id: The record; nil for all of the type.
+  /// - Returns: The changes.
+  public func changes<R: Record>(of type: R.Type, _ id: RecordID? = nil) -> Changes {
     Changes(subscription: observe(ChangeSubscription(R.schema.description.allNames, id)))
   }
 
-  /// The changes of all records, of whatever collection, commit by commit: as `changes(of:)`.
+  /// The changes of all records, of whatever collection, commit by commit: as `changes(of:_:)`.
   public func changes() -> Changes {
     Changes(subscription: observe(ChangeSubscription(nil, nil)))
-  }
-
-  /// Tells that something of a type has changed since it was last looked: in no more memory than one commit
-  /// takes.
-  func news<R: Record>(of type: R.Type) -> ChangeSubscription {
-    observe(ChangeSubscription(R.schema.description.allNames, nil, waitingCountMax: 1))
   }
 
   /// Has changes delivered from now on.

@@ -116,7 +116,7 @@ struct UniqueCheck: ~Copyable {
     var holder: RecordID?
     let key = entry.key(byteCount: OrderedEntry.keyByteCount)
     try index.forEach(
-      in: IndexBounds(from: key, to: key, includingUpper: true), .ascending,
+      in: IndexBounds(from: key, to: key), .ascending,
       substitute: store.substitute(for: rule.order, at: moment)
     ) { candidate in
       if written.contains(candidate.id.bytes) { return true }
