@@ -78,7 +78,7 @@ import Testing
     let page = try bench.run("notelog generate man").out
     for command in table.commands {
       #expect(page.contains(roff(command.synopsis)))
-      for text in [sentence(command.summary)] + command.paragraphs + command.examples.map(\.line) {
+      for text in [sentence(command.summary)] + command.paragraphs + command.examples.map(\.key) {
         #expect(page.contains(roff(text)), "\(command.name)")
       }
       for option in command.allOptions {

@@ -113,7 +113,7 @@ struct Command: Sendable {
   var positionals: [Positional] = []
   var options: [Option] = []
   /// A command line as one would type it, with what it does.
-  var examples: [(line: String, does: String)] = []
+  var examples: KeyValuePairs<String, String> = [:]
   var run: @Sendable (Invocation) throws -> ExitCode
 
   var paragraphs: [String] {

@@ -17,7 +17,7 @@ extension Command {
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
     ],
     examples: [
-      (line: "notelog add my.notelog title=Hello body=@letter.txt", does: "takes the body from a file")
+      "notelog add my.notelog title=Hello body=@letter.txt": "takes the body from a file"
     ], run: addRecord)
 
   static let set: Command = Command(

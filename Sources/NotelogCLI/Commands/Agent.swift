@@ -16,7 +16,7 @@ extension Command {
       """,
     options: [agentFor, untilEmpty],
     examples: [
-      (line: "notelog agent --for 1h &", does: "an agent that keeps nothing longer than an hour")
+      "notelog agent --for 1h &": "an agent that keeps nothing longer than an hour"
     ],
     run: runAgent)
 

@@ -21,9 +21,7 @@ extension Command {
     ],
     options: [checkParts, .json],
     examples: [
-      (
-        line: "notelog backup my.notelog /media/disk/my.backup", does: "copies what is new since last time"
-      )
+      "notelog backup my.notelog /media/disk/my.backup": "copies what is new since last time"
     ], run: backUp)
 
   fileprivate static let checkParts = Option(

@@ -19,8 +19,8 @@ extension Command {
       """,
     positionals: [.store], options: [frames, .unlock, .json],
     examples: [
-      (line: "notelog dump --json my.notelog >notes.jsonl", does: "one record a line, fields sealed"),
-      (line: "notelog dump --frames my.notelog", does: "what lies on the disk, frame by frame"),
+      "notelog dump --json my.notelog >notes.jsonl": "one record a line, fields sealed",
+      "notelog dump --frames my.notelog": "what lies on the disk, frame by frame",
     ],
     run: dumpStore)
 

@@ -20,9 +20,7 @@ extension Command {
     ],
     options: [format],
     examples: [
-      (
-        line: "notelog export my.notelog --as sql | sqlite3 notes.db", does: "makes an SQLite database of it"
-      )
+      "notelog export my.notelog --as sql | sqlite3 notes.db": "makes an SQLite database of it"
     ], run: exportRecords)
 
   fileprivate static let format = Option(

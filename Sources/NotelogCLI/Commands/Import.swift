@@ -37,15 +37,10 @@ extension Command {
     ],
     options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, into, yes, propose],
     examples: [
-      (
-        line: "notelog import my.notelog notes.db --from sqlite --table note --seal title,body",
-        does: "takes a table over, and seals two of its columns"
-      ),
-      (
-        line:
-          "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p",
-        does: "copies all records into another store"
-      ),
+      "notelog import my.notelog notes.db --from sqlite --table note --seal title,body":
+        "takes a table over, and seals two of its columns",
+      "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p":
+        "copies all records into another store",
     ], run: importLines)
 
   fileprivate static let batch = Option(
@@ -88,7 +83,7 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
           try batch.add(line)
-          guard batch.batch.isFull(batchCount) else { continue }
+          guard batch.pending.isFull(batchCount) else { continue }
           try batch.commit(upTo: reader.lineNumber)
           reader.tell(progress)
         }
@@ -208,7 +203,7 @@ private struct ImportBatch {
   let durability: Durability
   /// Whether ids are printed.
   let isAcknowledging: Bool
-  var batch = RecordBatch()
+  var pending = RecordBatch()
   /// The collections met so far, by the name that lines give them.
   var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
@@ -244,7 +239,7 @@ private struct ImportBatch {
       let known = if let found = types[field.name] { found } else { try collection.field(field.name) }
       values[field.name] = try Self.value(field, known)
     }
-    batch.add(id, values, to: collection, byteCount: line.count)
+    pending.add(id, values, to: collection, byteCount: line.count)
   }
 
   private mutating func collection(
@@ -274,10 +269,10 @@ private struct ImportBatch {
   }
 
   mutating func commit(upTo line: Int) throws {
-    let records = batch.records
+    let records = pending.records
     guard !records.isEmpty else { return }
     hasFailed = true
-    try batch.commit(to: store, durability)
+    try pending.commit(to: store, durability)
     hasFailed = false
     committedLine = line
     guard isAcknowledging else { return }

@@ -18,7 +18,7 @@ extension Command {
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,
     positionals: [.store], options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes],
-    examples: [(line: "notelog init my.notelog", does: "asks for a password, and makes the store")],
+    examples: ["notelog init my.notelog": "asks for a password, and makes the store"],
     run: makeStore)
 
   fileprivate static let commitTimes = Option(

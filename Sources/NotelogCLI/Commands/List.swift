@@ -24,10 +24,8 @@ extension Command {
     ],
     options: [.field, whereOption, sort, .limit, .json],
     examples: [
-      (
-        line: "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10",
-        does: "the first ten titles, of this month's notes"
-      )
+      "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10":
+        "the first ten titles, of this month's notes"
     ], run: listRecords)
 
   fileprivate static let whereOption = Option(

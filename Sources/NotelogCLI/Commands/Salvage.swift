@@ -16,7 +16,7 @@ extension Command {
       """,
     positionals: [.store], options: [to, olderVersions, storeID, .json],
     examples: [
-      (line: "notelog salvage broken.notelog --to saved.notelog", does: "saves what can be read")
+      "notelog salvage broken.notelog --to saved.notelog": "saves what can be read"
     ], run: salvageStore)
 
   fileprivate static let to = Option(

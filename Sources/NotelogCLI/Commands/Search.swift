@@ -9,7 +9,7 @@ extension Command {
     positionals: [.store, Positional(name: "TEXT", help: "what to look for")],
     options: [.field, ignoreCase, .limit, .json],
     examples: [
-      (line: "notelog search my.notelog -i bread", does: "notes with bread, Bread or BREAD in them")
+      "notelog search my.notelog -i bread": "notes with bread, Bread or BREAD in them"
     ],
     run: searchRecords)
 

@@ -17,10 +17,7 @@ extension Command {
       """,
     positionals: [.store], options: [keepFor, keeper],
     examples: [
-      (
-        line: "notelog unlock my.notelog --for 1h",
-        does: "asks for the password, and for an hour no other command does"
-      )
+      "notelog unlock my.notelog --for 1h": "asks for the password, and for an hour no other command does"
     ],
     run: unlockStore)
 

@@ -18,7 +18,7 @@ extension Command {
       """,
     positionals: [.store], options: [.unlock, .json],
     examples: [
-      (line: "notelog verify my.notelog", does: "checks what can be checked without a key")
+      "notelog verify my.notelog": "checks what can be checked without a key"
     ],
     run: verifyStore)
 }

@@ -12,7 +12,7 @@ extension Command {
       """,
     positionals: [.store], options: [commits, .json],
     examples: [
-      (line: "notelog watch my.notelog --json | jq .written", does: "for a script that follows")
+      "notelog watch my.notelog --json | jq .written": "for a script that follows"
     ],
     run: watchStore)
 

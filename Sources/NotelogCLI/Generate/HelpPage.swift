@@ -34,7 +34,7 @@ extension Command {
     lines += titled("options of every command", Option.common.map { ($0.synopsis, $0.help) })
     if !examples.isEmpty {
       lines += ["", "examples:"]
-      for example in examples { lines += ["  \(example.line)", "      \(example.does)"] }
+      for (line, does) in examples { lines += ["  \(line)", "      \(does)"] }
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -101,8 +101,8 @@ extension CommandTable {
       lines += [".TP", ".I \(roff(positional.name))", roff(positional.help)]
     }
     lines += command.options.flatMap(entry)
-    for example in command.examples {
-      lines += [".PP", ".nf", ".B \(roff(example.line))", ".fi", ".RS 4", roff(example.does), ".RE"]
+    for (line, does) in command.examples {
+      lines += [".PP", ".nf", ".B \(roff(line))", ".fi", ".RS 4", roff(does), ".RE"]
     }
     return lines
   }
