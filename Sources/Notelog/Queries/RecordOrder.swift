@@ -236,7 +236,7 @@ struct SortedRows: Sendable {
     let id: RecordID
     /// Where its key is among those of all.
     var range: Range<Int>
-    let record: OwnedRecord?
+    var record: OwnedRecord?
   }
 
   private let order: RecordOrder
@@ -255,19 +255,14 @@ struct SortedRows: Sendable {
   /// Takes in a record if it is among the first. It is kept itself where a collection is given.
   mutating func insert(_ record: ScannedRecord, _ scanner: Scanner, keptFor collection: UInt16?) throws {
     let start = keys.count
-    do {
-      try order.append(record, scanner, to: &keys)
-      let row = Row(id: record.id, range: start..<keys.count, record: nil)
-      if let last, !Self.isInOrder(row, last, keys, order) {
-        keys.removeLast(keys.count - start)
-        return
-      }
-      let kept = try collection.map { try OwnedRecord(record, in: $0) }
-      rows.append(Row(id: row.id, range: row.range, record: kept))
-    } catch {
-      keys.removeLast(keys.count - start)
-      throw error
-    }
+    var isAmong = false
+    defer { if !isAmong { keys.removeLast(keys.count - start) } }
+    try order.append(record, scanner, to: &keys)
+    var row = Row(id: record.id, range: start..<keys.count)
+    if let last, !Self.isInOrder(row, last, keys, order) { return }
+    row.record = try collection.map { try OwnedRecord(record, in: $0) }
+    rows.append(row)
+    isAmong = true
     // Sorting when twice as many have gathered costs O(log limit) a record.
     if let limit, rows.count / 2 >= limit { cut(to: limit) }
   }

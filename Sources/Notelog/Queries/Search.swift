@@ -64,10 +64,7 @@ extension RecordReader: QuerySource {
     guard case .path(let path) = field, let path = path as? PartialKeyPath<R> else {
       throw refusal(of: field)
     }
-    let slot = plan.slots[try plan.slot(of: path)]
-    var scratch = FieldScratch()
-    try slot.definition.access.encode(plan.prototype, &scratch)
-    return (slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() })
+    return try place(of: path)
   }
 }
 
@@ -182,28 +179,23 @@ struct Search: Sendable {
   ) throws {
     let number = isKeeping || question.limit != nil ? plan.number : nil
     var candidates = try CandidateReader(self, run.name)
-    var left = question.wantedCount ?? .max
-    func hand(_ record: OwnedRecord?) throws -> Bool {
-      guard let record else { return true }
-      left -= 1
-      return try body(record)
-    }
     try run.forEachGroup(order.direction) { group in
       if group.count == 1 || run.isExact {
         // Nothing to be sorted: so it is with nearly all values.
         return try group.allSatisfy { entry in
-          try hand(
-            candidates.read(entry.id, from: entry) { record, _ in try OwnedRecord(record, in: plan.number) })
+          try candidates.read(entry.id, from: entry) { record, _ in
+            try body(OwnedRecord(record, in: plan.number))
+          } ?? true
         }
       }
       // Entries that tie may have different values, where those are long, and are sorted by other fields.
-      var rows = SortedRows(order, limit: left)
+      var rows = SortedRows(order, limit: question.wantedCount)
       for entry in group {
         _ = try candidates.read(entry.id, from: entry) { record, scanner in
           try sparing(entry.id) { try rows.insert(record, scanner, keptFor: number) }
         }
       }
-      return try forEach(in: &rows, hand)
+      return try forEach(in: &rows, body)
     }
     candidates.finish()
   }

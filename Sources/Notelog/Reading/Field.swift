@@ -29,6 +29,17 @@ extension Store {
   }
 }
 
+extension RecordReader {
+  /// Where a field is in the collection's plan, and the bytes of its initial value: a record that lacks the
+  /// field has that.
+  func place(of path: PartialKeyPath<R>) throws -> (index: Int, initial: [UInt8]) {
+    let slot = plan.slots[try plan.slot(of: path)]
+    var scratch = FieldScratch()
+    try slot.definition.access.encode(plan.prototype, &scratch)
+    return (slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() })
+  }
+}
+
 /// Where a field is in a store's records, and what they have who lack it.
 @usableFromInline
 final class FieldHandle: Sendable {
@@ -67,14 +78,9 @@ final class FieldHandle: Sendable {
   ) throws -> FieldHandle {
     // Read first: a schema that changes from here on makes it look again.
     let epoch = store.readers.epoch
-    let plan = try store.reader(for: R.self).plan
-    let slot = plan.slots[try plan.slot(of: path)]
-    var scratch = FieldScratch()
-    try slot.definition.access.encode(plan.prototype, &scratch)
-    return FieldHandle(
-      store, plan.collection, slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() },
-      epoch: epoch
-    ) { try make(store, path) }
+    let reader = try store.reader(for: R.self)
+    let (index, initial) = try reader.place(of: path)
+    return FieldHandle(store, reader.plan.collection, index, initial, epoch: epoch) { try make(store, path) }
   }
 
   /// The handle that holds now, where that is another one.

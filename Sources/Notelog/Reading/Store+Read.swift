@@ -7,21 +7,18 @@ extension Store {
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try reader(for: type)
     var buffer = ReadBuffer()
-    guard let stored = try read(id, in: reader.plan.collection.number, &buffer) else { return nil }
-    return Entry(stored: stored, reader: reader)
+    return try read(id, in: reader.plan.collection.number, &buffer).map {
+      Entry(stored: $0, reader: reader)
+    }
   }
 
   /// The records with these ids, in the same order; nil in the place of one that doesn't exist.
   public func getMany<R: Record>(_ type: R.Type, _ ids: [RecordID]) throws -> [Entry<R>?] {
     let reader = try reader(for: type)
     var buffer = ReadBuffer()
-    var entries: [Entry<R>?] = []
-    entries.reserveCapacity(ids.count)
-    for id in ids {
-      let stored = try read(id, in: reader.plan.collection.number, &buffer)
-      entries.append(stored.map { Entry(stored: $0, reader: reader) })
+    return try ids.map { id in
+      try read(id, in: reader.plan.collection.number, &buffer).map { Entry(stored: $0, reader: reader) }
     }
-    return entries
   }
 
   /// A record of a collection, copied out.
