@@ -224,11 +224,11 @@ private struct Careless: Record {
     var schema = try StoredSchema(declaring: First.schema.description, collection: 1) { _ in 1 }
     var renamed = First.schema.description
     renamed.name = "renamed"
-    #expect(throws: NotelogError(.schemaConflict, "")) { try schema.evolve(to: renamed, key: { _ in 1 }) }
+    #expect(throws: NotelogError(.schemaConflict, "")) { try schema.evolve(to: renamed, key: { _, _ in 1 }) }
     renamed.formerNames = ["first"]
     var worn = schema
     worn.revision = .max
-    #expect(throws: NotelogError(.limitExceeded, "")) { try worn.evolve(to: renamed, key: { _ in 1 }) }
+    #expect(throws: NotelogError(.limitExceeded, "")) { try worn.evolve(to: renamed, key: { _, _ in 1 }) }
     let only = schema.fields[0]
     schema.fields = [
       StoredField(
@@ -241,7 +241,7 @@ private struct Careless: Record {
       field.name = "more"
       return field
     }
-    #expect(throws: NotelogError(.limitExceeded, "")) { try schema.evolve(to: longer, key: { _ in 1 }) }
+    #expect(throws: NotelogError(.limitExceeded, "")) { try schema.evolve(to: longer, key: { _, _ in 1 }) }
   }
 
   @Test func `a schema in another collection's place is none`() throws {

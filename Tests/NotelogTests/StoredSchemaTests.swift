@@ -12,6 +12,8 @@ private func key(_ name: String) throws(NotelogError) -> UInt32 {
   return reference
 }
 
+private func key(_ name: String, _ isNew: Bool) throws(NotelogError) -> UInt32? { try key(name) }
+
 private func note() throws -> StoredSchema {
   try StoredSchema(declaring: Note.schema.description, collection: 3, key: key)
 }
@@ -130,9 +132,9 @@ private func parse(_ bytes: [UInt8]) throws(NotelogError) -> StoredSchema {
 
   @Test func `a new sealed field needs unlocked names, and a known one doesn't`() throws {
     var schema = try note()
-    #expect(try !schema.evolve(to: Note.schema.description) { _ throws(NotelogError) in nil })
+    #expect(try !schema.evolve(to: Note.schema.description) { _, _ throws(NotelogError) in nil })
     #expect(throws: NotelogError(.locked, "")) {
-      try schema.evolve(to: declaration([.sealed("extra", .text)])) { _ throws(NotelogError) in nil }
+      try schema.evolve(to: declaration([.sealed("extra", .text)])) { _, _ throws(NotelogError) in nil }
     }
   }
 }

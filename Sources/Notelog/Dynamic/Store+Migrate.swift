@@ -35,7 +35,7 @@ public struct Migrated<R: Record>: Sendable {
   }
 }
 
-extension SchemaBuilder {
+extension SchemaElements {
   /// Takes fields whose values become others.
   public static func buildExpression(_ fields: Migrated<R>) -> SchemaElements<R> {
     SchemaElements(migrated: fields.names, migrations: [fields])

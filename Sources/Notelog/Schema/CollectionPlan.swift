@@ -47,13 +47,11 @@ final class CollectionPlan: Sendable {
   let hasIndexes: Bool
   /// Whether records choose the key of any field.
   let hasChosenKeys: Bool
-  /// The sealed fields of which digests are kept.
-  let digests: [DigestPair]
+  /// The sealed fields of which digests are kept, and those of the digests, by their places in the plan.
+  let digests: [(source: Int, digest: Int)]
   let hasDigests: Bool
   /// What no two records share.
   let unique: [UniqueRule]
-  private let retired: Set<UInt16>
-  private let digestNumbers: Set<UInt16>
   private let indexByName: [String: Int]
   /// Says which generations are one key's.
   private let vault: Vault?
@@ -75,12 +73,10 @@ final class CollectionPlan: Sendable {
     hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
     digests = fields.indices.filter { fields[$0].field.isDigest }.compactMap { digest in
       let source = fields.firstIndex { $0.number == fields[digest].field.digestOf }
-      return source.map { DigestPair(source: $0, digest: digest) }
+      return source.map { (source: $0, digest: digest) }
     }
     hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
-    retired = Set(schema.fields.filter(\.isRetired).map(\.number))
-    digestNumbers = Set(schema.fields.filter(\.isDigest).map(\.number))
     let named = fields.enumerated().filter { !$1.field.isDigest }
     indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
   }
@@ -112,13 +108,7 @@ final class CollectionPlan: Sendable {
   /// names for it.
   ///
   /// - Throws: `tampered`, `typeMismatch`.
-  @inline(__always)
   func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan) throws(NotelogError) {
-    try check(entry, index, id)
-    if hasChosenKeys { try checkChosenKey(entry, index, id, in: body) }
-  }
-
-  private func check(_ entry: FieldEntry, _ index: Int, _ id: RecordID) throws(NotelogError) {
     guard entry.flags.contains(.sealed) == fields[index].isSealed else {
       throw NotelogError(.tampered, "\(place(index, id)): the value is not sealed as the schema says")
     }
@@ -132,9 +122,10 @@ final class CollectionPlan: Sendable {
     }
     // The key in force is that of nearly all values.
     if entry.keyReference == fields[index].keyReference { return }
+    if fields[index].field.isKeyChosen { return try checkChosenKey(entry, index, id, in: body) }
     let keys = fields[index].field.keys
     guard
-      !fields[index].isSealed || fields[index].field.isKeyChosen || keys.contains(entry.keyReference)
+      !fields[index].isSealed || keys.contains(entry.keyReference)
         || isNewer(entry.keyReference, than: keys)
     else {
       throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
@@ -159,8 +150,12 @@ final class CollectionPlan: Sendable {
   }
 
   /// Whether a field has digests of another's values, or had: nobody is shown them.
-  func isDigest(_ number: UInt16) -> Bool { digestNumbers.contains(number) }
+  func isDigest(_ number: UInt16) -> Bool {
+    schema.index(of: number).map { schema.fields[$0].isDigest } ?? false
+  }
 
   /// Whether a field's values go with the next update.
-  func isRetired(_ number: UInt16) -> Bool { retired.contains(number) }
+  func isRetired(_ number: UInt16) -> Bool {
+    schema.index(of: number).map { schema.fields[$0].isRetired } ?? false
+  }
 }

@@ -107,12 +107,6 @@ extension StoredSchema {
 }
 
 extension CollectionPlan {
-  /// A sealed field and that of its digests, by their places in the plan.
-  struct DigestPair: Sendable {
-    let source: Int
-    let digest: Int
-  }
-
   /// The field of a field's digests.
   func digest(of source: Int) -> Int? { digests.first { $0.source == source }?.digest }
 

@@ -35,21 +35,11 @@ public struct FieldDescription: Hashable, Sendable {
   }
 
   /// Describes a sealed field.
-  public static func sealed(
-    _ name: String, _ type: FieldType, key: String = defaultKeyName, compressed: Bool = false,
-    padded: Bool = false,
-    optional: Bool = false
-  ) -> FieldDescription {
-    FieldDescription(
-      name: name, type: type, isOptional: optional, key: key, isPadded: padded || compressed,
-      isCompressed: compressed)
-  }
-
-  /// Describes a sealed field of which each record names the key.
   ///
   /// - Parameters:
   ///   - name: The field's name.
   ///   - type: The type of its values.
+  ///   - key: The named key that seals the field, unless each record names one.
   ///   - keyField: The field that names the key: plain text, not optional.
   ///   - keyNames: The keys that may be named there.
   ///   - compressed: Whether values are compressed, and padded, before sealing.
@@ -57,12 +47,12 @@ public struct FieldDescription: Hashable, Sendable {
   ///   - optional: Whether values may be missing.
   /// - Returns: The field.
   public static func sealed(
-    _ name: String, _ type: FieldType, keyFrom keyField: String, among keyNames: [String],
-    compressed: Bool = false, padded: Bool = false, optional: Bool = false
+    _ name: String, _ type: FieldType, key: String = defaultKeyName, keyFrom keyField: String? = nil,
+    among keyNames: [String] = [], compressed: Bool = false, padded: Bool = false, optional: Bool = false
   ) -> FieldDescription {
-    var field = sealed(name, type, compressed: compressed, padded: padded, optional: optional)
-    (field.key, field.keyField, field.keyNames) = (nil, keyField, keyNames)
-    return field
+    FieldDescription(
+      name: name, type: type, isOptional: optional, key: keyField == nil ? key : nil, keyField: keyField,
+      keyNames: keyNames, isPadded: padded || compressed, isCompressed: compressed)
   }
 
   /// Its name, and those of before.

@@ -26,13 +26,12 @@ extension StoredField {
   /// Takes in the keys that a declaration lists, in the generations in force. Those that it doesn't list
   /// stay.
   mutating func addChoices(
-    of field: FieldDescription, in collection: String, key: (String) throws(NotelogError) -> UInt32?,
-    newKey: (String) throws(NotelogError) -> UInt32?
+    of field: FieldDescription, in collection: String, key: (String, Bool) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) {
     let place = "\(collection).\(field.name)"
     for name in field.keyNames {
       let index = choices.firstIndex { $0.name == name }
-      guard let reference = try index == nil ? newKey(name) : key(name) else {
+      guard let reference = try key(name, index == nil) else {
         if index != nil { continue }
         throw NotelogError(.locked, "the key \(name) is new for \(place): unlock the store to add it")
       }
@@ -141,7 +140,6 @@ extension CollectionPlan {
   func checkChosenKey(
     _ entry: FieldEntry, _ index: Int, _ id: RecordID, in body: RawSpan
   ) throws(NotelogError) {
-    guard fields[index].field.isKeyChosen else { return }
     if let choice = try choice(for: index, in: body), isOne(of: choice, entry.keyReference) { return }
     throw NotelogError(
       .tampered, "\(place(index, id)): sealed under another key than \(keyFieldName(of: index)) names")

@@ -49,7 +49,7 @@ public struct Schema<R: Record>: Sendable {
   ///   - name: The collection's name in the store.
   ///   - formerly: Names the collection had in earlier versions of the schema.
   ///   - elements: The fields.
-  public init(_ name: String, formerly: String..., @SchemaBuilder<R> elements: () -> SchemaElements<R>) {
+  public init(_ name: String, formerly: String..., @SchemaElements<R> elements: () -> SchemaElements<R>) {
     let elements = elements()
     let fields = elements.fields.map { $0.naming(keyFieldAmong: elements.fields) }
     let unique = elements.unique.map { rule in
@@ -69,7 +69,8 @@ public struct Schema<R: Record>: Sendable {
   }
 }
 
-/// Lines of a schema, as ``SchemaBuilder`` collects them.
+/// Lines of a schema, as its closure collects them.
+@resultBuilder
 public struct SchemaElements<R: Record>: Sendable {
   var fields: [FieldDefinition<R>] = []
   var retired: [String] = []
@@ -78,11 +79,7 @@ public struct SchemaElements<R: Record>: Sendable {
   /// What migrates fields: each is a `Migrated`.
   var migrations: [any Sendable] = []
   var unique: [(paths: [any PartialKeyPath<R> & Sendable], revealsEquality: Bool)] = []
-}
 
-/// Collects the lines of a schema.
-@resultBuilder
-public enum SchemaBuilder<R: Record> {
   /// Takes a plain field.
   public static func buildExpression<Value>(_ field: Plain<R, Value>) -> SchemaElements<R> {
     SchemaElements(fields: [field.definition])

@@ -19,6 +19,12 @@ struct StoredSchema: Hashable, Sendable {
 
   /// The field of a name, retired ones left out.
   func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
+
+  /// The place of a number's field, or nil.
+  func index(of number: UInt16) -> Int? {
+    let index = fields.firstPlace(notBelow: UInt32(number)) { UInt32($0.number) }
+    return index < fields.count && fields[index].number == number ? index : nil
+  }
 }
 
 /// A field as the store knows it.
@@ -248,7 +254,7 @@ extension StoredSchema {
     firstName = declared.name
     name = declared.name
     fields = []
-    try evolve(to: declared, key: key)
+    try evolve(to: declared) { name, _ throws(NotelogError) in try key(name) }
     revision = 1
   }
 
@@ -257,22 +263,18 @@ extension StoredSchema {
   ///
   /// - Parameters:
   ///   - declared: What code declares.
-  ///   - key: The reference of a named key's current generation; nil where names are locked: what the store
-  ///     knows then stands.
-  ///   - newKey: The same for fields that are new, where it differs.
   ///   - isMigrated: Whether the values of fields that are to be migrated have been; the fields are then
   ///     retired.
+  ///   - key: The reference of a named key's current generation, for a field that is new or not; nil where
+  ///     names are locked: what the store knows then stands.
   /// - Returns: Whether anything changed.
   /// - Throws: `schemaConflict`; `locked` where a new field's key can't be looked up.
   @discardableResult
   mutating func evolve(
-    to declared: CollectionDescription, key: (String) throws(NotelogError) -> UInt32?,
-    newKey: ((String) throws(NotelogError) -> UInt32?)? = nil, isMigrated: Bool = false
+    to declared: CollectionDescription, isMigrated: Bool = false,
+    key: (String, _ isNew: Bool) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) -> Bool {
     let before = self
-    func keyOfNew(_ name: String) throws(NotelogError) -> UInt32? {
-      if let newKey { try newKey(name) } else { try key(name) }
-    }
     guard declared.allNames.contains(firstName) else {
       throw NotelogError(
         .schemaConflict,
@@ -288,12 +290,10 @@ extension StoredSchema {
       }
       guard !fields[index].isRetired else { continue }
       try fields[index].evolve(to: field, in: name, key: key)
-      try fields[index].addChoices(of: field, in: name, key: key, newKey: keyOfNew)
+      try fields[index].addChoices(of: field, in: name, key: key)
     }
     try refuseForgotten(by: declared, adding: new)
-    for field in new {
-      try add(field, key: keyOfNew)
-    }
+    for field in new { try add(field, key: key) }
     try linkKeyFields(of: declared)
     for name in declared.retired + (isMigrated ? declared.migrated : []) {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
@@ -403,7 +403,7 @@ extension StoredSchema {
   }
 
   private mutating func add(
-    _ field: FieldDescription, key: (String) throws(NotelogError) -> UInt32?
+    _ field: FieldDescription, key: (String, Bool) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) {
     let lastNumber = fields.last?.number ?? 0
     guard fields.count < Limits.fields, lastNumber < Limits.maximumFieldNumber else {
@@ -412,7 +412,7 @@ extension StoredSchema {
     }
     var keys: [UInt32] = []
     if let keyName = field.key {
-      guard let reference = try key(keyName) else {
+      guard let reference = try key(keyName, true) else {
         throw NotelogError(.locked, "\(name).\(field.name) is new and sealed: unlock the store to add it")
       }
       keys = [reference]
@@ -421,14 +421,14 @@ extension StoredSchema {
       number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
       flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
       wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys)
-    try new.addChoices(of: field, in: name, key: key, newKey: key)
+    try new.addChoices(of: field, in: name, key: key)
     fields.append(new)
   }
 }
 
 extension StoredField {
   fileprivate mutating func evolve(
-    to field: FieldDescription, in collection: String, key: (String) throws(NotelogError) -> UInt32?
+    to field: FieldDescription, in collection: String, key: (String, Bool) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) {
     let place = "\(collection).\(field.name)"
     guard type == field.type else {
@@ -459,7 +459,7 @@ extension StoredField {
     if field.allNames.contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
-    if let keyName = field.key, let reference = try key(keyName) {
+    if let keyName = field.key, let reference = try key(keyName, false) {
       try keys.putInForce(reference, of: place)
     }
   }

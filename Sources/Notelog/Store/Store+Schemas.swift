@@ -53,13 +53,12 @@ extension Store {
     // A key that can't be looked up leaves a field with the one it has: good enough to read, not to write.
     var isComplete = true
     try Self.refuseUnmigrated(schema, declared)
-    let isChanged = try schema.evolve(
-      to: declared,
-      key: { name throws(NotelogError) in
-        let reference = try keyReference(name)
-        if reference == nil { isComplete = false }
-        return reference
-      }, newKey: newKey)
+    let isChanged = try schema.evolve(to: declared) { name, isNew throws(NotelogError) in
+      if isNew { return try newKey(name) }
+      let reference = try keyReference(name)
+      if reference == nil { isComplete = false }
+      return reference
+    }
     let collection = isChanged ? try CollectionPlan(schema, storeID: storeID, vault) : stored.plan
     let reader = RecordReader(
       plan: try RecordPlan(R.schema, collection), opener: opener, isComplete: isComplete)
@@ -104,11 +103,10 @@ extension Store {
     }
     if migration == .none { try Self.refuseUnmigrated(schema, declared) }
     let canCreate = isUnlocked
-    let isChanged = try schema.evolve(
-      to: declared,
-      key: { name throws(NotelogError) in
-        canCreate && !isShredded(name) ? try keyReference(creating: name) : try keyReference(name)
-      }, isMigrated: migration == .done)
+    let isChanged = try schema.evolve(to: declared, isMigrated: migration == .done) {
+      name, _ throws(NotelogError) in
+      canCreate && !isShredded(name) ? try keyReference(creating: name) : try keyReference(name)
+    }
     return (schema, isChanged, canCreate)
   }
 
@@ -302,9 +300,9 @@ extension Store {
         continue
       }
       unclaimed[schema.collection] = nil
-      try schema.evolve(
-        to: declared, key: { name throws(NotelogError) in try self.keyReference(name) },
-        newKey: { name throws(NotelogError) in try self.keyReference(name) ?? UInt32.max })
+      try schema.evolve(to: declared) { name, isNew throws(NotelogError) in
+        try self.keyReference(name) ?? (isNew ? UInt32.max : nil)
+      }
     }
     for declared in new {
       guard let type = declared.typeName, let old = unclaimed.values.first(where: declared.hasAllFields)

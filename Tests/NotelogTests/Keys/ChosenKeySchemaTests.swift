@@ -42,6 +42,8 @@ private func key(_ name: String) throws(NotelogError) -> UInt32 {
   return key
 }
 
+private func key(_ name: String, _ isNew: Bool) throws(NotelogError) -> UInt32? { try key(name) }
+
 private let place = FieldDescription.plain("place", .text)
 private let secret = FieldDescription.sealed("secret", .text, keyFrom: "place", among: ["home", "work"])
 
