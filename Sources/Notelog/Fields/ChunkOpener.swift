@@ -71,7 +71,7 @@ struct ChunkOpener: Sendable {
         }
         throw error
       }
-      opener.metrics.countBytes(chunk.count)
+      opener.metrics.count(chunk.count, fields: 0)
       let wanted = range.clamped(to: chunk)
       let part = wanted.lowerBound - chunk.lowerBound..<wanted.upperBound - chunk.lowerBound
       try body(plaintext.rawSpan.extracting(part), wanted.lowerBound)

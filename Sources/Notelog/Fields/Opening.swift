@@ -99,13 +99,8 @@ struct Opening: ~Copyable {
       return try use(body.extracting(entry.range))
     }
     try load(entry, in: body, of: id, index, plan, opener)
-    let result: Result
-    do { result = try use(bytes) } catch {
-      wipe()
-      throw error
-    }
-    wipe()
-    return result
+    defer { wipe() }
+    return try use(bytes)
   }
 
   /// Opens a value into this memory, where it stays until the next one or ``wipe()``.
@@ -121,40 +116,30 @@ struct Opening: ~Copyable {
     let value = body.extracting(entry.range)
     // A value written before its field became optional gets the presence byte that it lacks.
     let presence = plan.fields[index].isOptional && !entry.flags.contains(.optional) ? 1 : 0
-    if entry.flags.contains(.chunked) {
-      try assemble(entry, in: body, of: id, index, plan, opener, at: presence)
-      return try unpack(entry, from: presence, id, index, plan)
-    }
     let isSealed = entry.flags.contains(.sealed)
-    let plainCount = isSealed ? value.byteCount - RecordBody.sealOverhead : value.byteCount
-    memory.resizeForReading(to: presence + plainCount)
-    var target = memory.mutableBytes
-    if presence == 1 { target.store(1 as UInt8, at: 0) }
-    guard isSealed else {
-      target.copy(value, at: presence)
-      range = 0..<memory.count
-      return
-    }
-    let data = plan.additionalData(entry, index, id)
-    do throws(CryptoError) {
-      try unseal(value, KeyReference(rawValue: entry.keyReference), data, to: presence, opener.vault)
-    } catch {
-      throw opener.refusal(error, plan.place(index, id)).of(id)
-    }
-    opener.metrics.count(plainCount)
-    try unpack(entry, from: presence, id, index, plan)
-  }
-
-  /// Takes off what was put around the value before it was sealed. What does not come off leaves nothing
-  /// behind: **INV-E2**.
-  private mutating func unpack(
-    _ entry: FieldEntry, from start: Int, _ id: RecordID, _ index: Int, _ plan: CollectionPlan
-  ) throws(NotelogError) {
-    range = 0..<memory.count
     do throws(NotelogError) {
-      if entry.flags.contains(.padded) { try unpad(from: start, id, index, plan) }
-      if entry.flags.contains(.compressed) { try inflate(from: start, id, index, plan) }
+      if entry.flags.contains(.chunked) {
+        try assemble(entry, in: body, of: id, index, plan, opener, at: presence)
+      } else {
+        let plainCount = value.byteCount - (isSealed ? RecordBody.sealOverhead : 0)
+        memory.resizeForReading(to: presence + plainCount)
+        if isSealed {
+          try unseal(value, entry, id, index, plan, opener, to: presence)
+          opener.metrics.count(plainCount)
+        } else {
+          var target = memory.mutableBytes
+          target.copy(value, at: presence)
+        }
+      }
+      if presence == 1 {
+        var target = memory.mutableBytes
+        target.store(1 as UInt8, at: 0)
+      }
+      range = 0..<memory.count
+      if entry.flags.contains(.padded) { try unpad(from: presence, id, index, plan) }
+      if entry.flags.contains(.compressed) { try inflate(from: presence, id, index, plan) }
     } catch {
+      // What does not open, or can't be taken out of what is around it, leaves nothing behind: INV-E2.
       wipe()
       throw error
     }
@@ -169,18 +154,10 @@ struct Opening: ~Copyable {
     try chunks.checkFitsMemory()
     opener.metrics.count(0)
     memory.resizeForReading(to: presence + chunks.reference.byteCount)
-    do throws(NotelogError) {
-      try chunks.open(0..<chunks.reference.byteCount) { (part, offset) throws(NotelogError) in
-        var target = memory.mutableBytes
-        target.copy(part, at: presence + offset)
-      }
-    } catch {
-      wipe()
-      throw error
+    try chunks.open(0..<chunks.reference.byteCount) { (part, offset) throws(NotelogError) in
+      var target = memory.mutableBytes
+      target.copy(part, at: presence + offset)
     }
-    guard presence == 1 else { return }
-    var target = memory.mutableBytes
-    target.store(1 as UInt8, at: 0)
   }
 
   /// Takes bytes as they are.
@@ -192,47 +169,45 @@ struct Opening: ~Copyable {
 
   /// Opens a sealed value into the memory from a place on.
   private mutating func unseal(
-    _ value: RawSpan, _ reference: KeyReference, _ data: AdditionalData, to start: Int, _ vault: Vault
-  ) throws(CryptoError) {
-    if let held = acquireKey(reference, of: vault) {
-      do throws(CryptoError) {
-        var all = memory.mutableBytes
-        var plaintext = all.part(from: start)
-        try held.open(value, additionalData: data.bytes, into: &plaintext)
-        latest = held
-        return
-      } catch {
-        // Wiped by a lock: there may be a new one since.
-        guard case .locked = error else {
-          latest = held
-          throw error
+    _ value: RawSpan, _ entry: FieldEntry, _ id: RecordID, _ index: Int, _ plan: CollectionPlan,
+    _ opener: FieldOpener, to start: Int
+  ) throws(NotelogError) {
+    let reference = KeyReference(rawValue: entry.keyReference)
+    let data = plan.additionalData(entry, index, id)
+    do throws(CryptoError) {
+      if let held = takeKey(reference, of: opener.vault) {
+        // One that a lock has wiped is not put back: there may be a new one since.
+        do throws(CryptoError) { return try open(value, data, under: held, to: start) } catch {
+          guard case .locked = error else { throw error }
         }
       }
+      let key = try opener.vault.sealingKey(reference)
+      try open(value, data, under: HeldKey(key, opener.vault), to: start)
+    } catch {
+      throw opener.refusal(error, plan.place(index, id)).of(id)
     }
-    let key = try vault.sealingKey(reference)
+  }
+
+  private mutating func open(
+    _ value: RawSpan, _ data: AdditionalData, under key: consuming HeldKey, to start: Int
+  ) throws(CryptoError) {
     var all = memory.mutableBytes
     var plaintext = all.part(from: start)
     try key.open(value, additionalData: data.bytes, into: &plaintext)
-    putBackLatest()
-    latest = HeldKey(key, vault)
+    if let former = latest.take() {
+      if others.count == Self.othersMax { others.removeAll() }
+      others.append(former)
+    }
+    latest = key
   }
 
-  /// Takes a key that is held out of those that are.
-  private mutating func acquireKey(_ reference: KeyReference, of vault: Vault) -> HeldKey? {
+  /// Takes a key out of those that are held.
+  private mutating func takeKey(_ reference: KeyReference, of vault: Vault) -> HeldKey? {
     if let key = latest.take() {
       if key.isNamed(reference, of: vault) { return key }
       latest = key
     }
-    guard let place = others.firstIndex(where: { $0.isNamed(reference, of: vault) }) else { return nil }
-    let key = others.remove(at: place)
-    putBackLatest()
-    return key
-  }
-
-  private mutating func putBackLatest() {
-    guard let key = latest.take() else { return }
-    if others.count == Self.othersMax { others.removeAll() }
-    others.append(key)
+    return others.firstIndex { $0.isNamed(reference, of: vault) }.map { others.remove(at: $0) }
   }
 
   private mutating func unpad(
@@ -329,14 +304,10 @@ public final class FieldMetrics: Sendable {
     shares.indices.reduce(0) { $0 + shares[$1].bytes.load(ordering: .relaxed) }
   }
 
-  func count(_ byteCount: Int) {
+  /// Counts a value; chunks of a large one have none of their own.
+  func count(_ byteCount: Int, fields: Int = 1) {
     let share = ThreadNumber.current & 7
-    shares[share].fields.add(1, ordering: .relaxed)
+    shares[share].fields.add(fields, ordering: .relaxed)
     shares[share].bytes.add(byteCount, ordering: .relaxed)
-  }
-
-  /// Counts a chunk of a large value, which is counted as a field once.
-  func countBytes(_ byteCount: Int) {
-    shares[ThreadNumber.current & 7].bytes.add(byteCount, ordering: .relaxed)
   }
 }

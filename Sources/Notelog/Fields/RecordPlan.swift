@@ -5,30 +5,25 @@ import NotelogCrypto
 
 /// A record type, ready for use with one store.
 final class RecordPlan<R: Record>: Sendable {
-  /// A field that the record type declares.
-  struct Slot: Sendable {
-    /// The field's place in the collection's plan.
-    let index: Int
-    let definition: FieldDefinition<R>
-  }
-
-  /// A field on the way through all of them.
+  /// A field that the record type declares, on the way through all of them.
   ///
   /// A list and not an array: not compiled together with the app, an array of what depends on its record type
   /// asks the runtime for that type at every access.
-  final class Step: Sendable {
+  final class Slot: Sendable {
     /// The field's place in the collection's plan.
     let index: Int
+    let definition: FieldDefinition<R>
     let access: FieldAccess<R>
-    let next: Step?
+    let next: Slot?
 
-    init(_ slot: Slot, next: Step?) {
-      index = slot.index
-      access = slot.definition.access
+    init(_ index: Int, _ definition: FieldDefinition<R>, next: Slot?) {
+      self.index = index
+      self.definition = definition
+      access = definition.access
       self.next = next
     }
 
-    /// Gathers the field and those behind it. Each step calls the next: a loop would count references to it.
+    /// Gathers the field and those behind it. Each calls the next: a loop would count references to it.
     fileprivate func gather(
       _ record: R, _ plan: CollectionPlan, into encoder: inout RecordEncoder
     ) throws(NotelogError) {
@@ -40,8 +35,7 @@ final class RecordPlan<R: Record>: Sendable {
   let collection: CollectionPlan
   /// The declared fields, in ascending order of number.
   let slots: [Slot]
-  /// The same as a list.
-  let firstStep: Step?
+  let firstSlot: Slot?
   /// Declared fields that another version of the app has retired.
   let retired: [FieldDefinition<R>]
   /// Whether there are any: each put and each read of a field asks, and asking an array whose type is known
@@ -71,16 +65,15 @@ final class RecordPlan<R: Record>: Sendable {
     leavesFields = collection.fields.count - collection.digests.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []
-    for (index, field) in order { slots.append(Slot(index: index, definition: schema.fields[field])) }
-    var first: Step?
     var slotByPath: [ObjectIdentifier: Int] = [:]
-    // Of two with one path the first counts.
-    for slot in slots.indices.reversed() {
-      first = Step(slots[slot], next: first)
-      slotByPath[ObjectIdentifier(slots[slot].definition.path)] = slot
+    // From the last to the first: of two with one path the first counts.
+    for (slot, place) in order.enumerated().reversed() {
+      let definition = schema.fields[place.field]
+      slots.append(Slot(place.index, definition, next: slots.last))
+      slotByPath[ObjectIdentifier(definition.path)] = slot
     }
-    self.slots = slots
-    firstStep = first
+    firstSlot = slots.last
+    self.slots = slots.reversed()
     self.slotByPath = slotByPath
     prototype = R()
   }
@@ -88,7 +81,7 @@ final class RecordPlan<R: Record>: Sendable {
   /// Gathers all fields of a record.
   func gather(_ record: R, into encoder: inout RecordEncoder) throws(NotelogError) {
     encoder.begin()
-    try firstStep?.gather(record, collection, into: &encoder)
+    try firstSlot?.gather(record, collection, into: &encoder)
   }
 
   /// The slot of a property.
@@ -219,7 +212,7 @@ final class RecordReader<R: Record>: Sendable {
     if plan.hasRetired, plan.isRetired(path) { return plan.prototype[keyPath: path] }
     var record = plan.prototype
     let slot = plan.slots[try plan.slot(of: path)]
-    try load(slot.index, slot.definition.access, id, RecordBody(checked: body), into: &record, &opening)
+    try load(slot, id, RecordBody(checked: body), into: &record, &opening)
     return record[keyPath: path]
   }
 
@@ -233,10 +226,10 @@ final class RecordReader<R: Record>: Sendable {
   func record(_ id: RecordID, _ body: RecordBody, _ opening: inout Opening) throws -> R {
     var record = plan.prototype
     record.id = id
-    var step = plan.firstStep
-    while let current = step {
-      try load(current.index, current.access, id, body, into: &record, &opening)
-      step = current.next
+    var slot = plan.firstSlot
+    while let current = slot {
+      try load(current, id, body, into: &record, &opening)
+      slot = current.next
     }
     return record
   }
@@ -247,13 +240,13 @@ final class RecordReader<R: Record>: Sendable {
   }
 
   private func load(
-    _ index: Int, _ access: FieldAccess<R>, _ id: RecordID, _ body: RecordBody, into record: inout R,
+    _ slot: RecordPlan<R>.Slot, _ id: RecordID, _ body: RecordBody, into record: inout R,
     _ opening: inout Opening
   ) throws {
-    guard let entry = try body.find(plan.collection.fields[index].number) else { return }
+    guard let entry = try body.find(plan.collection.fields[slot.index].number) else { return }
     var failure: (any Error)?
-    try opening.open(entry, in: body.bytes, of: id, index, plan.collection, opener) { bytes in
-      do { try access.decode(&record, bytes) } catch { failure = error }
+    try opening.open(entry, in: body.bytes, of: id, slot.index, plan.collection, opener) { bytes in
+      do { try slot.access.decode(&record, bytes) } catch { failure = error }
     }
     if let failure { throw failure }
   }
