@@ -29,3 +29,11 @@ func recordBody(_ lines: [BodyLine]) -> [UInt8] {
   }
   return bytes
 }
+
+extension OwnedRecord {
+  init(id: RecordID, revision: UInt64, collection: UInt16, copying body: RawSpan) throws(NotelogError) {
+    let record = StoredRecord(
+      id: id.bytes, collection: collection, revision: revision, isPossiblyStale: false)
+    try self.init(record, copying: body)
+  }
+}

@@ -14,7 +14,7 @@ private func bytes(_ value: some StoredValue) -> [UInt8] {
 
 private func sortKey<Value: SortableValue>(_ value: Value) -> [UInt8] {
   let stored = bytes(value)
-  var key = [UInt8](repeating: 0xEE, count: SortKey.byteCount(of: stored.rawSpan))
+  var key = [UInt8](repeating: 0xEE, count: SortKey.byteCount(ofValue: stored.count))
   key.withBytes(in: 0..<key.count) { key in
     SortKey.write(Value.fieldType, isOptional: Value.isOptional, stored.rawSpan, into: &key)
   }

@@ -169,7 +169,7 @@ public struct DynamicEntry: Sendable, Identifiable {
   public var revision: UInt64 { stored.revision }
   /// Whether the record may have been changed or removed in something that is lost: see
   /// ``Entry/isPossiblyStale``.
-  public var isPossiblyStale: Bool { stored.isPossiblyStale }
+  public var isPossiblyStale: Bool { stored.record.isPossiblyStale }
   /// The name of the record's collection.
   public var collection: String { plan.schema.name }
   /// How many bytes the record takes.

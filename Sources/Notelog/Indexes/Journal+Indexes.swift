@@ -108,6 +108,7 @@ extension SortKey {
     }
     let value = body.extracting(entry.range)
     return key(
-      of: value, entry.type, isOptional: entry.flags.contains(.optional), byteCount: byteCount(of: value))
+      of: value, entry.type, isOptional: entry.flags.contains(.optional),
+      byteCount: byteCount(ofValue: value.byteCount))
   }
 }

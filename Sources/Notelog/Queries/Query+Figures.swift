@@ -92,7 +92,7 @@ extension Query where R: Record {
     for record in try search.entries() {
       try search.sparing(record.id) {
         try record.withScanned { scanned in
-          if try holds(scanned) { try rows.insert(scanned, scanner, keptFor: record.collection) }
+          if try holds(scanned) { try rows.insert(scanned, scanner, keptFor: record.record.collection) }
         }
       }
     }

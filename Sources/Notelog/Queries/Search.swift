@@ -111,7 +111,7 @@ struct Search: Sendable {
       return found
     }
     let parts = try gather(into: [], on: way()) { (found: inout [OwnedRecord], record, _) in
-      found.append(try OwnedRecord(record, in: plan.number))
+      found.append(try OwnedRecord(record))
       return found.count != question.wantedCount
     }
     return Array(parts.joined().prefix(question.wantedCount ?? .max).dropFirst(question.offset))
@@ -138,7 +138,7 @@ struct Search: Sendable {
       var records = try CandidateReader(self, nil)
       for id in try moment.records(in: plan.number) {
         let goesOn = try records.read(RecordID(id), from: nil) { record, _ in
-          try hand(OwnedRecord(record, in: plan.number))
+          try hand(OwnedRecord(record))
         }
         guard goesOn ?? true else { return }
       }
@@ -184,7 +184,7 @@ struct Search: Sendable {
         // Nothing to be sorted: so it is with nearly all values.
         return try group.allSatisfy { entry in
           try candidates.read(entry.id, from: entry) { record, _ in
-            try body(OwnedRecord(record, in: plan.number))
+            try body(OwnedRecord(record))
           } ?? true
         }
       }

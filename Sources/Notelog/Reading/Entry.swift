@@ -23,7 +23,7 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   public var revision: UInt64 { stored.revision }
   /// Whether the record may have been changed or removed in something that is lost. Only in a store that was
   /// opened although it lost something nobody can name: see ``Store/Options/acceptsUnprovenDamage``.
-  public var isPossiblyStale: Bool { stored.isPossiblyStale }
+  public var isPossiblyStale: Bool { stored.record.isPossiblyStale }
 
   /// The value of a field; what the stored record lacks has its initial value.
   ///
@@ -57,7 +57,7 @@ extension Entry: CustomStringConvertible {
 extension RecordReader {
   /// A record to keep.
   func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
-    Entry(stored: try OwnedRecord(record, in: plan.collection.number), reader: self)
+    Entry(stored: try OwnedRecord(record), reader: self)
   }
 }
 

@@ -21,10 +21,10 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   /// The record's identity.
   public var id: RecordID { stored.id }
   /// The version of the record: the number of the transaction that wrote it.
-  public var revision: UInt64 { stored.revision }
+  public var revision: UInt64 { stored.record.revision }
   /// Whether the record may have been changed or removed in something that is lost: see
   /// ``Entry/isPossiblyStale``.
-  public var isPossiblyStale: Bool { stored.isPossiblyStale }
+  public var isPossiblyStale: Bool { stored.record.isPossiblyStale }
 
   private var body: RecordBody {
     @_lifetime(copy self)

@@ -94,7 +94,7 @@ struct RecordBody: ~Escapable {
     while offset < lines.byteCount {
       let line = lines.extracting(offset..<offset &+ entryByteCount)
       let (head, length) = (line.load(UInt64.self, at: 0), line.load(UInt32.self, at: 8))
-      guard head & 0xFFFF > last, ValueLengths.permit(length, head) else { return nil }
+      guard head & 0xFFFF > last, permits(length, head) else { return nil }
       last = head & 0xFFFF
       if last == UInt64(number) {
         found = (headerByteCount &+ offset, headerByteCount &+ lines.byteCount &+ end)
@@ -118,42 +118,18 @@ struct RecordBody: ~Escapable {
     self.fieldCount = Int(bytes.load(UInt16.self, at: 2))
   }
 
-  /// Whether a value left the record for chunks.
-  var hasLargeValues: Bool {
-    for index in 0..<fieldCount {
-      let flags = bytes.byte(at: Self.headerByteCount + index * Self.entryByteCount + 3)
-      if flags & FieldFlags.chunked.rawValue != 0 { return true }
-    }
-    return false
-  }
-
   /// The directory's entries, in order.
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
     all.reserveCapacity(fieldCount)
-    var place = start
-    while let entry = try next(at: &place) { all.append(entry) }
+    var valueStart = Self.headerByteCount + fieldCount * Self.entryByteCount
+    for index in 0..<fieldCount {
+      let offset = Self.headerByteCount + index * Self.entryByteCount
+      let entry = try Self.entry(bytes, at: offset, valueStart)
+      valueStart = entry.range.upperBound
+      all.append(entry)
+    }
     return all
-  }
-
-  /// A place in the directory: the number of entries before it, and where the next one's value starts.
-  struct Cursor {
-    fileprivate var index: Int
-    fileprivate var valueStart: Int
-  }
-
-  /// The place of the first entry.
-  var start: Cursor {
-    Cursor(index: 0, valueStart: Self.headerByteCount + fieldCount * Self.entryByteCount)
-  }
-
-  /// The entry at a place, which moves on to the next; nil behind the last.
-  func next(at place: inout Cursor) throws(NotelogError) -> FieldEntry? {
-    guard place.index < fieldCount else { return nil }
-    let offset = Self.headerByteCount + place.index * Self.entryByteCount
-    let entry = try Self.entry(bytes, at: offset, place.valueStart)
-    place = Cursor(index: place.index + 1, valueStart: entry.range.upperBound)
-    return entry
   }
 
   /// The entry with a number, or nil.
@@ -210,19 +186,10 @@ struct RecordBody: ~Escapable {
       }
       return length
     }
-    let content = flags.contains(.sealed) ? length - sealOverhead : length
-    guard isPossible(content, type, flags) else {
+    guard permits(bytes.load(UInt32.self, at: offset + 8), bytes.load(UInt64.self, at: offset)) else {
       throw NotelogError(.damaged, "a field's value has a length that its type can't have", offset: offset)
     }
     return length
-  }
-
-  /// Whether a value, its seal taken off, can have this length: **INV-D5**.
-  static func isPossible(_ length: Int, _ type: FieldType, _ flags: FieldFlags) -> Bool {
-    if flags.contains(.padded) { return length >= Limits.paddingBucket }
-    let presence = flags.contains(.optional) ? 1 : 0
-    guard let fixed = type.fixedByteCount else { return length >= presence }
-    return length == presence + fixed || (presence == 1 && length == 1)
   }
 }
 
@@ -291,7 +258,7 @@ struct FieldFlags: OptionSet, Hashable, Sendable {
 
 // MARK: - The lengths that values can have, by type and flags: asked for each field of each record that is read, so it is worked out without a branch for each type, and without a table that somebody would have to make first.
 
-enum ValueLengths {
+extension RecordBody {
   /// The sets of flags that go together, chunked ones left out: a bit for each.
   private static var validFlags: UInt64 { 0b1010_0000_1010_1111 }
 
@@ -307,7 +274,7 @@ enum ValueLengths {
   /// directory entry: number, type, flags and key reference. Not where these don't go together, or the value
   /// is chunked, of which more is asked.
   @inline(__always)
-  static func permit(_ length: UInt32, _ head: UInt64) -> Bool {
+  static func permits(_ length: UInt32, _ head: UInt64) -> Bool {
     let (type, flags) = (head &>> 16 & 0xFF, head &>> 24 & 0xFF)
     let (isSealed, presence) = (Int64(flags & 1), Int64(flags &>> 1 & 1))
     guard type <= 10, flags < 16, validFlags &>> flags & 1 == 1, (head &>> 32 != 0) == (isSealed == 1) else {
@@ -331,19 +298,17 @@ enum ValueLengths {
 /// Nothing in it depends on the record type, so that going from one to the next asks the runtime for nothing.
 @usableFromInline
 struct ScannedRecord: ~Escapable {
-  let id: RecordID
-  let revision: UInt64
-  let isPossiblyStale: Bool
+  let record: StoredRecord
   /// The record's bytes, checked.
   let body: RecordBody
 
   @_lifetime(copy body)
   init(_ record: StoredRecord, _ body: RecordBody) {
-    id = RecordID(record.id)
-    revision = record.revision
-    isPossiblyStale = record.isPossiblyStale
+    self.record = record
     self.body = body
   }
+
+  var id: RecordID { RecordID(record.id) }
 }
 
 extension Snapshot {
@@ -384,27 +349,21 @@ extension Snapshot {
 
 // MARK: - Whether an envelope says what the body behind it does: FORMAT.md §5, docs/format-derived.md §33, INV-V3.
 
-/// Compares what the journal knows of a record without its schema with the record itself: queries find
-/// records by the one, and show the other; and compaction keeps the chunks that the one names, which the
-/// other refers to.
-enum EnvelopeCheck {
-  /// Compares them.
+extension RecordBody {
+  /// Compares what the journal knows of a record without its schema with the record itself: queries find
+  /// records by the one, and show the other; and compaction keeps the chunks that the one names, which the
+  /// other refers to.
   ///
   /// - Throws: `damaged`, with the field.
-  static func run(_ envelope: RawSpan, _ body: borrowing RecordBody) throws(NotelogError) {
-    // Most have nothing to say.
-    let isEmpty =
-      envelope.byteCount == 0 || Envelope.byteCount(inPayload: envelope) == Envelope.minimumByteCount
-    if isEmpty, !body.hasLargeValues { return }
+  func compare(_ entries: [FieldEntry], with envelope: RawSpan) throws(NotelogError) {
     var values: [ID16] = []
     var keyCount = 0
-    var place = body.start
-    while let entry = try body.next(at: &place) {
-      let value = body.bytes.extracting(entry.range)
+    for entry in entries {
+      let value = bytes.extracting(entry.range)
       if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
       guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }
       keyCount += 1
-      guard !entry.flags.contains(.sealed), isKey(envelope.extracting(key), of: value, entry) else {
+      guard !entry.flags.contains(.sealed), Self.isKey(envelope.extracting(key), of: value, entry) else {
         throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
       }
     }
@@ -421,7 +380,7 @@ enum EnvelopeCheck {
   /// of one that is there.
   private static func isKey(_ key: RawSpan, of value: RawSpan, _ entry: FieldEntry) -> Bool {
     let isOptional = entry.flags.contains(.optional)
-    let byteCount = SortKey.byteCount(of: value)
+    let byteCount = SortKey.byteCount(ofValue: value.byteCount)
     if key.byteCount == byteCount,
       key.elementsEqual(
         SortKey.key(of: value, entry.type, isOptional: isOptional, byteCount: byteCount).rawSpan)

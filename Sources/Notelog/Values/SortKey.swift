@@ -4,9 +4,6 @@ import NotelogBase
 
 /// Sort keys: what an ordered index holds of a plain field.
 enum SortKey {
-  /// How many bytes the key of a stored value has.
-  static func byteCount(of value: RawSpan) -> Int { byteCount(ofValue: value.byteCount) }
-
   /// How many bytes the key of a stored value of this length has.
   static func byteCount(ofValue byteCount: Int) -> Int { min(byteCount, Limits.sortKeyBytes) }
 
@@ -17,7 +14,7 @@ enum SortKey {
     return key
   }
 
-  /// Writes the key of a stored value, all ``byteCount(of:)`` bytes of it.
+  /// Writes the key of a stored value, all ``byteCount(ofValue:)`` bytes of it.
   ///
   /// Text, URLs, bytes and UUIDs order as their bytes do. Numbers are turned around, the most significant
   /// byte first; signs are flipped, and negative doubles complemented, so that they too compare as bytes.

@@ -21,7 +21,7 @@ private let tampered = NotelogError(.tampered, "")
     _ = try store.journal.read(id.bytes, into: &buffer)
     let envelope = buffer.envelope.array()
     var batch = Batch()
-    let (collection, bytes) = (stored.collection, body)
+    let (collection, bytes) = (stored.record.collection, body)
     batch.put(
       id.bytes, collection: collection, envelopeByteCount: envelope.count, bodyByteCount: bytes.count
     ) { target in

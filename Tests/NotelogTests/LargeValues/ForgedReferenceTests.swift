@@ -13,7 +13,8 @@ import Testing
     var body = entry.stored.body
     change(&body, try #require(try entry.stored.find(3)).range)
     let stored = try OwnedRecord(
-      id: entry.id, revision: entry.revision, collection: entry.stored.collection, copying: body.rawSpan)
+      id: entry.id, revision: entry.revision, collection: entry.stored.record.collection,
+      copying: body.rawSpan)
     return Entry(stored: stored, reader: entry.reader)
   }
 
@@ -78,7 +79,7 @@ import Testing
     let (envelope, body) = (buffer.envelope.array(), forged.stored.body)
     var batch = Batch()
     batch.put(
-      letter.id.bytes, collection: entry.stored.collection, envelopeByteCount: envelope.count,
+      letter.id.bytes, collection: entry.stored.record.collection, envelopeByteCount: envelope.count,
       bodyByteCount: body.count
     ) { bytes in
       bytes.copy(envelope.rawSpan, at: 0)

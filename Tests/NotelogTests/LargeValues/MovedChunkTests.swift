@@ -68,7 +68,8 @@ import Testing
       let pending = try #require(PendingChunks([reference.value: chunks.flatMap(\.self)]))
       let opener = store.opener.reading(pending)
       let stored = try OwnedRecord(
-        id: entry.id, revision: entry.revision, collection: entry.stored.collection, copying: body.rawSpan)
+        id: entry.id, revision: entry.revision, collection: entry.stored.record.collection,
+        copying: body.rawSpan)
       return try Entry(stored: stored, reader: RecordReader(plan: entry.reader.plan, opener: opener)).scan
     }
   }
