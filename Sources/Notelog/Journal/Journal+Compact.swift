@@ -196,10 +196,9 @@ extension Journal {
     try log.waitUntilQuiet()
     try log.readFooter(held)
     let hasDeadBytes = log.state.withLock { state in
-      guard let segment = state.head?.segment, let footer = state.head?.footerByteCount,
-        let end = state.head?.end
-      else { return false }
-      return footer > FooterBuilder().byteCount && end > Layout.firstFrameOffset + segment.liveBytes
+      guard let head = state.head else { return false }
+      return head.footerByteCount > FooterBuilder().byteCount
+        && head.end > Layout.firstFrameOffset + head.segment.liveBytes
     }
     guard hasDeadBytes else { return }
     while true {

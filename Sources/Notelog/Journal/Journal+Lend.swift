@@ -95,6 +95,7 @@ extension Journal {
       log.state.withLock { state in
         state.isLent = true
         state.head = nil
+        state.footer = nil
       }
       lock.withLock { file in
         file?.close()

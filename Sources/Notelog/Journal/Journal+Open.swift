@@ -332,13 +332,11 @@ extension Journal {
     if isForGood { writeCheckpointAtClose(held) }
     let ending = try log.state.withLock { state throws(NotelogError) -> Ending? in
       if let failure = state.failure { throw failure }
-      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isTouched == true else {
-        return nil
-      }
+      guard let head = state.head, head.isTouched else { return nil }
       let mark = CloseMark(
-        place: LogPosition(segment: segment.number, offset: end), liveCount: state.live.count,
+        place: LogPosition(segment: head.segment.number, offset: head.end), liveCount: state.live.count,
         liveChecksum: state.live.checksum)
-      return (segment, mark, state.nextSequence)
+      return (head.segment, mark, state.nextSequence)
     }
     guard let ending else { return }
     do { try write(ending) } catch {

@@ -35,18 +35,13 @@ extension Log {
   ///
   /// It is put off until then: opening takes no longer for a head with much in it.
   func readFooter(_: borrowing GateHeld) throws(NotelogError) {
-    let head = state.withLock(waking: .nobody) { state -> (segment: Segment, end: Int)? in
-      guard let segment = state.head?.segment, let end = state.head?.end, state.head?.isFooterKnown == false
-      else {
-        return nil
-      }
-      return (segment, end)
-    }
-    guard let (segment, end) = head else { return }
+    let head = state.withLock(waking: .nobody) { $0.footer == nil ? $0.head : nil }
+    guard let head else { return }
     var footer: FooterBuilder? = try fromStorage(
-      FooterBuilder(framesOf: segment.file, salt: segment.salt, to: end))
+      FooterBuilder(framesOf: head.segment.file, salt: head.segment.salt, to: head.end))
     state.withLock { state in
-      if let footer = footer.take() { state.head?.know(footer) }
+      state.head?.footerByteCount = footer?.byteCount ?? 0
+      state.footer = footer.take()
     }
   }
 
@@ -66,7 +61,7 @@ extension Log {
       return (segment, end, allocatedEnd, footer)
     }
     guard let room else {
-      try openHead(held, aim: aim, needing: byteCount + footerByteCount)
+      try createHead(held, aim: aim, needing: byteCount + footerByteCount)
       return
     }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
@@ -82,10 +77,7 @@ extension Log {
   /// Notes that more of the head's file has been promised.
   private func noteAllocation(_ range: Range<Int>) {
     space.headByteCount.add(range.count, ordering: .relaxed)
-    state.withLock { state in
-      state.head?.allocatedEnd = range.upperBound
-      state.head?.isTouched = true
-    }
+    state.withLock { $0.head?.allocatedEnd = range.upperBound }
   }
 
   /// Writes the close mark that the head ends in once more, or its start if nothing follows that.
@@ -95,12 +87,11 @@ extension Log {
   /// start must be durable, and the segment's name with it, before anything goes into the segment, or the
   /// segment is finished.
   private func writeUnsyncedAgain() throws(NotelogError) {
-    let head = try state.withLock(waking: .nobody) { state throws(NotelogError) -> (Segment, Range<Int>)? in
+    let head = try state.withLock(waking: .nobody) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
-      guard let segment = state.head?.segment, let unsynced = state.head?.unsynced else { return nil }
-      return (segment, unsynced)
+      return state.head?.unsynced == nil ? nil : state.head
     }
-    guard let (segment, unsynced) = head else { return }
+    guard let segment = head?.segment, let unsynced = head?.unsynced else { return }
     do {
       var buffer = Buffer()
       try buffer.fill(unsynced.count, from: segment.file, at: unsynced.lowerBound)
@@ -139,107 +130,74 @@ extension Log {
     return aligned(needed)
   }
 
-  /// Goes on in the segment that is there, or creates the first.
-  private func openHead(_: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(NotelogError) {
-    let (live, firstSequence, number) = try state.withLock { state throws(NotelogError) in
-      (state.live, state.nextSequence, try state.allocateNumber())
-    }
-    try createHead(
-      number: number, live: live, firstSequence: firstSequence,
-      floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), aim: aim, needing: byteCount)
-    state.withLock { state in
-      state.floor = LogPosition(segment: number, offset: Layout.firstFrameOffset)
-      state.visibleEnd = state.floor
-    }
-  }
-
   /// Finishes the head and goes on in a new segment.
   func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(NotelogError) {
     try waitUntilQuiet()
     try writeUnsyncedAgain()
     try syncOlderSegments(held)
     // Nobody adds to it: there are no writers now.
-    var footer = FooterBuilder()
-    var frame = FooterBuilder.Frame()
-    let finished = try state.withLock { state throws(NotelogError) -> Finished? in
-      guard let head = state.head?.segment, let header = state.head?.header, let end = state.head?.end else {
-        return nil
-      }
-      let allocatedEnd = state.head?.allocatedEnd ?? end
-      let number = try state.allocateNumber()
-      state.head?.exchangeFooter(with: &footer)
-      frame = footer.frame(at: end, header: header, salt: head.salt)
-      let entry = LiveEntry(
-        number: head.number, byteCount: end + footer.byteCount, salt: head.salt.value,
-        footerChecksum: frame.checksum)
-      var live = state.live
-      live.insert(entry)
-      return Finished(
-        segment: head, end: end, allocatedEnd: allocatedEnd, entry: entry, live: live,
-        firstSequence: state.nextSequence, number: number, floor: state.floor)
+    var known: FooterBuilder?
+    let head = state.withLock { state in
+      known = state.footer.take()
+      return state.head
     }
-    guard let finished else { throw NotelogError.closed(storage.path) }
+    guard let head, let footer = known.take() else { throw NotelogError.closed(storage.path) }
+    let segment = head.segment
+    let frame = footer.frame(at: head.end, header: head.header, salt: segment.salt)
+    let entry = LiveEntry(
+      number: segment.number, byteCount: head.end + footer.byteCount, salt: segment.salt.value,
+      footerChecksum: frame.checksum)
     do {
-      // A head that was closed has given up the room for its footer.
-      try promiseFooter(of: finished)
-      try createHead(
-        number: finished.number, live: finished.live, firstSequence: finished.firstSequence,
-        floor: finished.floor,
-        aim: aim, needing: byteCount)
+      // A head that was closed has given up the room for its footer. Its successor takes none before:
+      // **INV-H2**.
+      if entry.byteCount > head.allocatedEnd {
+        try fromStorage(segment.file.promise(head.allocatedEnd..<entry.byteCount))
+        noteAllocation(head.allocatedEnd..<entry.byteCount)
+      }
+      try createHead(held, finishing: entry, aim: aim, needing: byteCount)
     } catch {
       // The old head goes on.
-      state.withLock { $0.head?.exchangeFooter(with: &footer) }
+      known = consume footer
+      state.withLock { $0.footer = known.take() }
       throw error
     }
     // Only now, as the successor exists, does the old head become a finished segment.
     do {
-      try footer.write(frame, to: finished.segment.file, at: finished.end)
-      try finished.segment.file.setLength(finished.entry.byteCount)
+      try footer.write(frame, to: segment.file, at: head.end)
+      try segment.file.setLength(entry.byteCount)
     } catch { throw poison(error) }
     // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.
-    finished.segment.file.startWriteback()
-    let old = finished.segment.finished(as: finished.entry)
+    segment.file.startWriteback()
+    let old = segment.finished(as: entry)
     catalog.segments.insert(old)
-    space.headByteCount.subtract(max(finished.allocatedEnd, finished.entry.byteCount), ordering: .relaxed)
+    space.headByteCount.subtract(max(head.allocatedEnd, entry.byteCount), ordering: .relaxed)
     state.withLock { state in
-      state.live = finished.live
+      state.live.insert(entry)
       // It was waiting for a sync already; now it needs one that covers its footer too.
-      state.unsynced.removeAll { $0 === finished.segment }
+      state.unsynced.removeAll { $0 === segment }
       state.unsynced.append(old)
     }
   }
 
-  /// Promises the room for the footer of a segment that is about to be finished, before its successor takes
-  /// any: **INV-H2**.
-  private func promiseFooter(of finished: borrowing Finished) throws(NotelogError) {
-    let end = finished.entry.byteCount
-    guard end > finished.allocatedEnd else { return }
-    try fromStorage(finished.segment.file.promise(finished.allocatedEnd..<end))
-    noteAllocation(finished.allocatedEnd..<end)
-  }
-
-  /// What a switch knows of the segment it finishes.
-  private struct Finished {
-    let segment: Segment
-    let end: Int
-    let allocatedEnd: Int
-    let entry: LiveEntry
-    let live: LiveSet
-    let firstSequence: UInt64
-    let number: UInt32
-    let floor: LogPosition
-  }
-
-  /// Creates a segment and makes it the head. It exists once it and its name are durable.
+  /// Creates a segment and makes it the head, the first or the one behind a head that is about to be finished.
+  /// It exists once it and its name are durable.
   private func createHead(
-    number: UInt32, live: LiveSet, firstSequence: UInt64, floor: LogPosition, aim: Int, needing byteCount: Int
+    _: borrowing GateHeld, finishing finished: LiveEntry? = nil, aim: Int, needing byteCount: Int
   ) throws(NotelogError) {
     let salt = options.random()
-    let header = SegmentHeader(
-      .log, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: firstSequence,
-      floor: floor, live: live)
+    let (header, live) = try state.withLock { state throws(NotelogError) in
+      let number = try state.allocateNumber()
+      var live = state.live
+      if let finished { live.insert(finished) }
+      let floor =
+        finished == nil ? LogPosition(segment: number, offset: Layout.firstFrameOffset) : state.floor
+      let header = SegmentHeader(
+        .log, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: state.nextSequence,
+        floor: floor, live: live)
+      return (header, live)
+    }
     let start = header.start(live: live)
-    let name = FileName.segment(number)
+    let name = FileName.segment(header.number)
     let file = try fromStorage(storage.openFile(name, .createNew))
     let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
     let allocatedEnd: Int
@@ -261,7 +219,7 @@ extension Log {
     }
     space.headByteCount.add(allocatedEnd, ordering: .relaxed)
     let segment = Segment(
-      number: number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil,
+      number: header.number, kind: .log, salt: SegmentSalt(salt), file: file, entry: nil,
       figures: Segment.Figures(isNew: true))
     catalog.segments.insert(segment)
     state.withLock { state in
@@ -269,8 +227,9 @@ extension Log {
       if let old = state.head?.segment { state.unsynced.append(old) }
       state.head = Head(
         segment: segment, header: header, end: start.count, allocatedEnd: allocatedEnd,
-        footerByteCount: FooterBuilder().byteCount, footer: FooterBuilder(), isFooterKnown: true,
-        isTouched: true)
+        footerByteCount: FooterBuilder().byteCount)
+      state.footer = FooterBuilder()
+      if finished == nil { (state.floor, state.visibleEnd) = (header.floor, header.floor) }
     }
   }
 

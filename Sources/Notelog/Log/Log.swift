@@ -96,7 +96,6 @@ final class Log: Sendable {
       state.nextSequence += 1
       state.head?.end += byteCount
       state.head?.footerByteCount += footerByteCount
-      state.head?.isTouched = true
       return reservation
     }
   }
@@ -223,7 +222,7 @@ final class Log: Sendable {
       let entry = FooterEntry(
         frame.header, offset: offset + frame.start, envelopeByteCount: frame.envelopeByteCount)
       let start = frame.start + Layout.frameHeaderByteCount
-      state.head?.footer.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
+      state.footer?.add(entry, envelope: bytes.extracting(start..<start + frame.envelopeByteCount))
       try catalog.apply(entry, in: segment, after: previousVersions[index])
     }
     catalog.chunks.apply(frames, bytes, in: segment.number, at: offset, sequence: sequence)
@@ -269,6 +268,8 @@ final class Log: Sendable {
 struct LogState: ~Copyable, Sendable {
   /// The segment that is appended to.
   var head: Head?
+  /// What the head's footer will list: nothing where a head was opened, until `Log.readFooter`.
+  var footer: FooterBuilder?
   /// The sequence number that the next transaction gets.
   var nextSequence: UInt64
   /// The lowest sequence number that is not yet visible.
@@ -349,7 +350,7 @@ enum LogRoom {
 }
 
 /// The segment that is appended to.
-struct Head: ~Copyable, Sendable {
+struct Head: Sendable {
   let segment: Segment
   let header: SegmentHeader
   /// Where the next reservation starts.
@@ -359,27 +360,16 @@ struct Head: ~Copyable, Sendable {
   /// Up to where zeros were written ahead of durable commits, and how many they were last.
   var zerosEnd = 0
   var zerosByteCount = 0
-  /// The bytes that the footer will take, reservations that are not filled yet included.
+  /// The bytes that the footer will take, reservations that are not filled yet included: known where the
+  /// footer is.
   var footerByteCount: Int
-  var footer: FooterBuilder
-  /// Whether footer and length are what the frames say: not in a head that was opened, until
-  /// `Log.readFooter`.
-  var isFooterKnown: Bool
-  /// Whether anything was written to it, or promised for it, since it was opened.
-  var isTouched: Bool
   /// What was there to read when it was opened, but may not be on the medium: the close mark it ended in, or
   /// its start where nothing follows that. It is written again before anything follows it.
   var unsynced: Range<Int>?
 
-  /// Gives its footer away and takes another.
-  mutating func exchangeFooter(with other: inout FooterBuilder) { swap(&footer, &other) }
-
-  /// Takes the footer that the head's frames make.
-  mutating func know(_ footer: consuming FooterBuilder) {
-    footerByteCount = footer.byteCount
-    self.footer = footer
-    isFooterKnown = true
-  }
+  /// Whether anything was written to it, or promised for it, since it was opened: what is written has room
+  /// for a footer behind it.
+  var isTouched: Bool { allocatedEnd > end }
 }
 
 extension Head {
@@ -387,6 +377,6 @@ extension Head {
   init(goingOnIn segment: Segment, _ header: SegmentHeader, end: Int, unsynced: Range<Int>) {
     self.init(
       segment: segment, header: header, end: end, allocatedEnd: end, footerByteCount: 0,
-      footer: FooterBuilder(), isFooterKnown: false, isTouched: false, unsynced: unsynced)
+      unsynced: unsynced)
   }
 }
