@@ -17,11 +17,11 @@ struct Follower: ~Copyable {
   let keeper: (any OrderKeeper)?
 
   /// Where the next unit is looked for.
-  private(set) var place: LogPosition
+  private(set) var place = LogPosition.zero
   /// The sequence number that is expected next.
-  private var next: UInt64
+  private var next: UInt64 = 0
   /// Whether all segments that came were known to be copies of others.
-  var isExact = true
+  private(set) var isExact: Bool
   /// Whether anything was taken in.
   private(set) var hasNews = false
   /// The sequence number from which on transactions can't be told one by one: the segments of some are gone
@@ -32,18 +32,15 @@ struct Follower: ~Copyable {
   /// Segments of the log whose end a recovery has moved elsewhere.
   private var recut: Set<UInt32> = []
   /// Whether `Catalog.arrangement` is held: from when something is known to be missing or moved, until all is
-  /// in its place, also where that takes several looks. Whoever looks gives it back.
-  private(set) var isArranging: Bool
+  /// in its place, also where that takes several looks.
+  private var isArranging = false
 
-  init(_ journal: Journal, isArranging: Bool) {
-    self.isArranging = isArranging
+  init(_ journal: Journal) {
     log = journal.log
     catalog = journal.catalog
     storage = journal.storage
     keeper = journal.orderKeeper.withLock { $0 }
-    (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
-    let unfinished = journal.unfinishedFollow.withLock { $0 }
-    if let unfinished { (gap, isExact) = (unfinished.gap, unfinished.isExact) }
+    (gap, isExact) = journal.unfinishedFollow.withLock { $0 }
   }
 
   /// Takes in what there is.
@@ -51,15 +48,33 @@ struct Follower: ~Copyable {
   /// - Throws: `inputOutput` with a missing file as its cause where another process went on meanwhile: then
   ///   look again.
   mutating func run() throws(NotelogError) {
+    (place, next) = log.state.withLock(waking: .nobody) { ($0.visibleEnd, $0.nextVisible) }
+    endsInCloseMark = false
+    recut = []
     if gap != nil { beginArranging() }
     while let next = try successor(try walk()) { try goOn(in: next) }
     try rearrange()
+  }
+
+  /// Notes that all is in its place.
+  ///
+  /// - Returns: The sequence number from which on transactions can't be told one by one, if there were such.
+  mutating func finish() -> UInt64? {
+    endArranging()
+    isExact = true
+    return gap.take()
   }
 
   /// Has no snapshot made before all is in its place.
   mutating func beginArranging() {
     if !isArranging { catalog.arrangement.enter() }
     isArranging = true
+  }
+
+  /// Has snapshots made again.
+  mutating func endArranging() {
+    if isArranging { catalog.arrangement.leave() }
+    isArranging = false
   }
 
   /// The segment that is being read.
@@ -189,12 +204,13 @@ struct Follower: ~Copyable {
     switch isFinished ? .finished : try fate(later) {
     case .unfinished: return nil
     case .recovered(let recovered):
-      try readOn()
+      // What stays in the segment, nobody tells again. Who wrote it is dead, so that there will be no more.
+      _ = try walk()
       recut.formUnion(recovered.header.sources.map(\.segment))
       return recovered
     case .replaced:
       // By what a recovery has put there, and is history by now.
-      try readOn()
+      _ = try walk()
       recut.insert(place.segment)
       noteGap()
       return first
@@ -208,10 +224,6 @@ struct Follower: ~Copyable {
     if isAnyGone || (first.header.kind == .log && first.header.firstSequence > next) { noteGap() }
     return first
   }
-
-  /// Takes in what came into a segment since it was read, where a recovery has moved its end elsewhere: what
-  /// stays in the segment, nobody tells again. Who wrote it is dead, so that there will be no more.
-  private mutating func readOn() throws(NotelogError) { _ = try walk() }
 
   /// What became of the segment in which the log was known to end.
   private enum Fate {
@@ -299,19 +311,22 @@ extension Follower {
       // What is in memory knows places in segments that are about to go.
       try catalog.index.loadAll()
       let arrivals = try find(added)
-      if !arrivals.new.isEmpty, try !catalog.adopt(arrivals.new) { isExact = false }
+      let recut = arrivals.compactMap { [known] (found, entry) in
+        known[entry.number].map { (old: $0, found: found, entry: entry) }
+      }
+      if try !catalog.adopt(arrivals.filter { [known] in known[$0.entry.number] == nil }) { isExact = false }
       if gap != nil { keeper?.distrustAll() }
       if !isExact || gap != nil {
         // What a gap deleted, snapshots from before the gap still have.
         let first = gap ?? next
         catalog.chunks.forget()
         for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
-        for (old, found, _) in arrivals.recut {
+        for (old, found, _) in recut {
           try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)
         }
       }
       // Their ends are elsewhere by now.
-      for (old, found, entry) in arrivals.recut {
+      for (old, found, entry) in recut {
         known.insert(old.finished(as: entry, in: found.file))
         catalog.cache.forget(entry.number)
       }
@@ -322,17 +337,12 @@ extension Follower {
     Catalog.letGo(of: consume removed)
   }
 
-  /// What a live set names, and the catalog has not, or in another file.
-  private struct Arrivals {
-    /// Those whose ends a recovery has moved elsewhere.
-    var recut: [(old: Segment, found: FoundSegment, entry: LiveEntry)] = []
-    /// Those that are not known.
-    var new: [(found: FoundSegment, entry: LiveEntry)] = []
-  }
-
-  /// The files of segments that a live set names.
-  private func find(_ entries: [LiveEntry]) throws(StorageError) -> Arrivals {
-    var arrivals = Arrivals()
+  /// The files of segments that a live set names, and the catalog has not, or in another file: one whose end a
+  /// recovery has moved elsewhere.
+  private func find(
+    _ entries: [LiveEntry]
+  ) throws(StorageError) -> [(found: FoundSegment, entry: LiveEntry)] {
+    var arrivals: [(found: FoundSegment, entry: LiveEntry)] = []
     for entry in entries {
       let name = FileName.segment(entry.number)
       let known = catalog.segments[entry.number]
@@ -349,11 +359,7 @@ extension Follower {
       guard let found, found.entry == entry else {
         throw StorageError(.open, name, errno: SystemErrno.notFound)
       }
-      if let known {
-        arrivals.recut.append((known, found, entry))
-      } else {
-        arrivals.new.append((found, entry))
-      }
+      arrivals.append((found, entry))
     }
     return arrivals
   }
@@ -378,31 +384,16 @@ extension Catalog {
   /// - Returns: Whether the frames of all are known to be those of their sources. Otherwise what lives in
   ///   them was looked up frame by frame, and what their sources held besides is not known to be dead yet.
   func adopt(_ arrivals: [(found: FoundSegment, entry: LiveEntry)]) throws(StorageError) -> Bool {
-    let segments = arrivals.map { found, entry in
-      Segment(
+    var others: [Segment] = []
+    for (found, entry) in arrivals {
+      let segment = Segment(
         number: entry.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
         figures: Segment.Figures(isNew: true))
+      if try !adopt(segment, of: found.header) { others.append(segment) }
     }
-    let outcome = Lock<(others: [Int], failure: StorageError?)>(([], nil))
-    let queue = WorkQueue(count: segments.count)
-    inParallel(min(Self.followingThreadCount, segments.count)) { _ in
-      while let number = queue.next() {
-        do throws(StorageError) {
-          if try adopt(segments[number], of: arrivals[number].found.header) { continue }
-          outcome.withLock { $0.others.append(number) }
-        } catch {
-          outcome.withLock { [error] in $0.failure = error }
-        }
-      }
-    }
-    let (others, failure) = outcome.withLock { $0 }
-    if let failure { throw failure }
-    for number in others.sorted() { try merge(segments[number]) }
+    for segment in others { try merge(segment) }
     return others.isEmpty
   }
-
-  /// So many threads take compacted segments in.
-  private static let followingThreadCount = 2
 
   /// Takes in a compacted segment whose frames are those of its sources.
   ///

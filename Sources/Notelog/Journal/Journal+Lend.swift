@@ -160,45 +160,42 @@ extension Journal {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
     let names = try FolderNames(storage)
-    var ending: (head: FoundSegment, closing: Closing)?
-    if isClosing, !names.hasPartials { ending = try end(LastClose.read(file), names) }
-    if ending == nil {
+    if isClosing, !names.hasPartials, let (head, closing) = try end(LastClose.read(file), names) {
+      try log.state.withLock { state throws(NotelogError) in
+        state.head = try Self.reopenHead(head, end: closing.range.upperBound, catalog, storage)
+        state.floor = LogPosition(segment: head.number, offset: closing.range.lowerBound)
+        state.visibleEnd = state.floor
+        state.startAt(
+          max(closing.nextSequence, state.nextVisible, head.header.firstSequence),
+          highestNumber: max(names.highest, state.highestNumber))
+      }
+    } else {
       // Who had it last did not give it back in order.
       var report = RecoveryReport()
-      var examination = try Examination(storage, storeID: storeID)
-      if examination.isUnproven { throw NotelogError(unproven: examination.report) }
-      examination = try Self.recover(examination, storage, options, &report)
+      var examined = try Examination(storage, storeID: storeID)
+      if examined.isUnproven { throw NotelogError(unproven: examined.report) }
+      examined = try Self.recover(examined, storage, options, &report)
+      let examination = examined
       let place = try follow().place
-      let found = examination
-      guard place == found.followedEnd else {
+      guard place == examination.followedEnd else {
         throw NotelogError(
           .damaged, "the log can't be followed to its end; open the store again", segment: Int(place.segment),
           offset: place.offset)
       }
       if Pins(storage).isAnyHeld() {
-        compactor.state.withLock { $0.deferred.merge(found.replaced) { _, new in new } }
+        compactor.state.withLock { $0.deferred.merge(examination.replaced) { _, new in new } }
       }
-      let next = found.nextSequence
       try log.state.withLock { state throws(NotelogError) in
-        if let end = found.appendable, let segment = found.survey.segments[end.segment] {
+        if let end = examination.appendable, let segment = examination.survey.segments[end.segment] {
           state.head = try Self.reopenHead(segment, end: end.offset, catalog, storage)
         }
-        state.live = found.live
-        state.floor = max(state.floor, found.report.floor)
+        state.live = examination.live
+        state.floor = max(state.floor, examination.report.floor)
         state.startAt(
-          max(next, state.nextVisible), highestNumber: max(found.highestKnownNumber, names.highest))
+          max(examination.nextSequence, state.nextVisible),
+          highestNumber: max(examination.highestKnownNumber, names.highest))
       }
       noteRecovery(report)
-    } else if let ending {
-      try log.state.withLock { state throws(NotelogError) in
-        state.head = try Self.reopenHead(
-          ending.head, end: ending.closing.range.upperBound, catalog, storage)
-        state.floor = LogPosition(segment: ending.head.number, offset: ending.closing.range.lowerBound)
-        state.visibleEnd = state.floor
-        state.startAt(
-          max(ending.closing.nextSequence, state.nextVisible, ending.head.header.firstSequence),
-          highestNumber: max(names.highest, state.highestNumber))
-      }
     }
     log.space.forget(headByteCount: log.state.withLock { $0.head?.allocatedEnd ?? 0 })
   }
@@ -335,26 +332,20 @@ extension Journal {
 
   /// The same, for who has entered `following`.
   func follow() throws(NotelogError) -> (hasNews: Bool, endsInCloseMark: Bool, place: LogPosition) {
-    var hasNews = false
-    var isArranging = false
-    defer { if isArranging { catalog.arrangement.leave() } }
-    for attempt in 1... {
-      var follower = Follower(self, isArranging: isArranging)
+    var follower = Follower(self)
+    defer {
+      follower.endArranging()
+      unfinishedFollow.withLock { $0 = (follower.gap, follower.isExact) }
+    }
+    var attempt = 0
+    while true {
+      attempt += 1
       do {
         try follower.run()
-        if follower.isArranging { catalog.arrangement.leave() }
-        isArranging = false
-        unfinishedFollow.withLock { $0 = nil }
-        if let gap = follower.gap { tellGap(from: gap) }
-        hasNews = hasNews || follower.hasNews
+        if let gap = follower.finish(), gap <= lastSequence { log.watch.tellGap(gap...lastSequence) }
         if followed.withLock({ $0 })?() == true, attempt < Self.maximumAttempts { continue }
-        return (hasNews, follower.endsInCloseMark, follower.place)
+        return (follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
-        isArranging = follower.isArranging
-        if follower.gap != nil || !follower.isExact {
-          unfinishedFollow.withLock { $0 = (follower.gap, follower.isExact) }
-        }
-        hasNews = hasNews || follower.hasNews
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }
         guard error.cause?.isOfGoneFile == true else { throw error }
         guard attempt < Self.maximumAttempts else {
@@ -364,12 +355,6 @@ extension Journal {
         }
       }
     }
-    return (hasNews, false, .zero)
-  }
-
-  private func tellGap(from first: UInt64) {
-    let end = log.state.withLock(waking: .nobody) { $0.nextVisible }
-    if end > first { log.watch.tellGap(first...end - 1) }
   }
 }
 

@@ -32,7 +32,7 @@ final class Journal: Sendable {
   /// whether to look again.
   let followed = Lock<(@Sendable () -> Bool)?>(nil)
   /// State of a failed follow; the next one starts here.
-  let unfinishedFollow = Lock<(gap: UInt64?, isExact: Bool)?>(nil)
+  let unfinishedFollow = Lock<(gap: UInt64?, isExact: Bool)>((nil, true))
   /// One thread at a time takes in what others have committed.
   let following = Gate()
   /// Held by a reader that can't keep all files open.
