@@ -91,7 +91,10 @@ final class SpaceGovernor: Sendable {
   private func setAside(for byteCount: Int) -> NotelogError? {
     reserving.withLock { _ in
       let longest = max(byteCount, longestSegment)
-      do throws(StorageError) { try Reserve(storage).fill(need(longest)) } catch {
+      let least = byteCountForCompaction(longest)
+      do throws(StorageError) {
+        try Reserve(storage).fill(forCompaction: least, all: least + options.deletionReserve)
+      } catch {
         // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as
         // is known.
         guard !error.isNoSpace else {
@@ -104,9 +107,8 @@ final class SpaceGovernor: Sendable {
     }
   }
 
-  private func need(_ longest: Int) -> Reserve.Need {
-    Reserve.Need(
-      longest: longest, segmentCount: catalog.segments.count, deletionByteCount: options.deletionReserve)
+  private func byteCountForCompaction(_ longest: Int) -> Int {
+    Reserve.byteCountForCompaction(longest: longest, segmentCount: catalog.segments.count)
   }
 
   /// Gives up what is set aside for deletions, or all of the reserve.
@@ -115,7 +117,7 @@ final class SpaceGovernor: Sendable {
   func release(forDeletions isForDeletions: Bool = false) -> Bool {
     reserving.withLock { _ in
       reservedFor.store(0, ordering: .relaxed)
-      let kept = isForDeletions ? need(longestSegment).compactionByteCount : 0
+      let kept = isForDeletions ? byteCountForCompaction(longestSegment) : 0
       return Reserve(storage).release(keeping: kept)
     }
   }
