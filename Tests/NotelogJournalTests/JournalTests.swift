@@ -40,10 +40,10 @@ import Testing
       }
     }
     add(1, to: &batch)
-    let end = batch.end
+    let count = batch.count
     batch.putChunk(ChunkMark(0, isLast: true), of: key(5), sealedByteCount: 500) { _ in }
     add(2, to: &batch)
-    batch.removeAll(since: end)
+    batch.removeAll(since: count)
     #expect(batch.count == 1)
     add(3, to: &batch)
     try journal.commit(&batch)

@@ -43,28 +43,12 @@ struct Compaction: ~Copyable, Sendable {
     _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
     number: UInt32, salt: UInt64
   ) throws(Obstacle) {
-    let entries = try Self.entries(sources.first)
-    let coverage = FooterCoverage(of: sources.first)
-    let builder = try Self.builder(in: storage, number: number, salt: salt)
-    self.init(sources, catalog, builder, needed, entries, coverage)
-  }
-
-  private init(
-    _ sources: [Segment], _ catalog: Catalog, _ builder: consuming SegmentBuilder, _ needed: NeededTombstones,
-    _ entries: [FooterEntry], _ coverage: FooterCoverage
-  ) {
     self.sources = sources
     self.catalog = catalog
-    self.builder = builder
     self.needed = needed
-    self.entries = entries
-    self.coverage = coverage
-  }
-
-  private static func builder(
-    in storage: any Storage, number: UInt32, salt: UInt64
-  ) throws(Obstacle) -> SegmentBuilder {
-    do { return try SegmentBuilder.create(in: storage, number: number, salt: salt) } catch {
+    entries = try Self.entries(sources.first)
+    coverage = FooterCoverage(of: sources.first)
+    do { builder = try SegmentBuilder.create(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
     }
   }

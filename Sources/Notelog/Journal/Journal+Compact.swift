@@ -18,7 +18,7 @@ extension Journal {
   /// - Throws: `full` where even the reserve is not enough; `poisoned` and `closed` as writing does.
   func compact(
     _ budget: WorkBudget = .unlimited, _ share: CompactionShare = .onDemand,
-    progress: (CompactionProgress) -> Bool = { _ in true }
+    progress: WorkProgress.Report = { _, _ in true }
   ) throws(NotelogError) -> CompactionSummary {
     try checkWritable()
     try enterCompactor()
@@ -37,7 +37,7 @@ extension Journal {
     }
     // What this very compaction makes is not compacted again.
     run.numbers = Set(catalog.segments.all.map(\.number))
-    run.progress.plannedByteCount = plan(run).estimate.copiedByteCount
+    run.plannedByteCount = plan(run).estimate.copiedByteCount
     do { while try step(&run, progress) {} } catch {
       // What was freed is freed; the next call finds more room.
       guard error.code == .full, run.result.removedSegments > 0 else { throw error }
@@ -63,7 +63,7 @@ extension Journal {
   ///
   /// - Returns: Whether there may be more to do.
   func step(
-    _ run: inout CompactionRun, _ progress: (CompactionProgress) -> Bool = { _ in true }
+    _ run: inout CompactionRun, _ progress: WorkProgress.Report = { _, _ in true }
   ) throws(NotelogError) -> Bool {
     if catalog.checkpointHealth.isWrong { throw Self.wrongIndex(nil) }
     guard var compaction = try nextCompaction(&run) else { return false }
@@ -72,7 +72,7 @@ extension Journal {
         let (byteCount, isDone) = try compaction.advance(min(run.budget.byteCount, Self.pieceByteCount))
         run.spend(byteCount)
         log.counters.withLock { $0.bytesCopied += byteCount }
-        guard progress(run.progress) else {
+        guard progress(run.result.copiedByteCount, run.plannedByteCount) else {
           compaction.abandon()
           run.result.isUnfinished = true
           return false
@@ -306,7 +306,8 @@ struct CompactionRun {
   /// The segments it is about, where not all are.
   var numbers: Set<UInt32>?
   private(set) var budget: WorkBudget
-  var progress = CompactionProgress()
+  /// How many bytes there were to copy when it began.
+  var plannedByteCount = 0
   var result = CompactionSummary()
 
   /// Whether the budget is spent.
@@ -314,14 +315,6 @@ struct CompactionRun {
 
   mutating func spend(_ byteCount: Int) {
     if budget.byteCount != .max { budget.byteCount = max(0, budget.byteCount - byteCount) }
-    progress.copiedByteCount += byteCount
     result.copiedByteCount += byteCount
   }
-}
-
-/// How far a compaction is.
-struct CompactionProgress: Sendable {
-  /// The bytes copied so far in this call, and how many there were to copy when it began.
-  var copiedByteCount = 0
-  var plannedByteCount = 0
 }

@@ -12,13 +12,6 @@ import NotelogFormat
 struct Batch: ~Copyable {
   private(set) var buffer: Buffer
   private(set) var frames: [PendingFrame] = []
-  /// The bytes that the frames' entries will take in the footer.
-  private(set) var footerByteCount = 0
-  /// Whether it has records or deletions.
-  private(set) var hasVersions = false
-  /// The collection of all of them; nothing where there are several.
-  private(set) var collection: UInt16?
-
   /// Memory for what the frames replace.
   private var previousVersions: [Catalog.PreviousVersion] = []
 
@@ -44,31 +37,37 @@ struct Batch: ~Copyable {
   /// The bytes it takes in the log, its commit mark included.
   var byteCount: Int { buffer.count + aligned(Layout.frameHeaderByteCount + CommitMark.byteCount) }
 
+  /// The bytes that the frames' entries will take in the footer.
+  var footerByteCount: Int {
+    frames.reduce(0) { sum, frame in
+      frame.header.kind.isContent ? sum + Layout.footerEntryByteCount + frame.envelopeByteCount : sum
+    }
+  }
+
+  /// Whether it has records or deletions.
+  var hasVersions: Bool { frames.contains { $0.header.kind.isVersion } }
+
+  /// The collection of all of them; nothing where there are several.
+  var collection: UInt16? {
+    var collection: UInt16?
+    for frame in frames where frame.header.kind.isVersion {
+      guard collection == nil || collection == frame.header.collection else { return nil }
+      collection = frame.header.collection
+    }
+    return collection
+  }
+
   /// Empties the batch and keeps its memory.
   mutating func removeAll() {
     buffer.removeAll()
     frames.removeAll(keepingCapacity: true)
-    footerByteCount = 0
-    (hasVersions, collection) = (false, nil)
   }
 
-  /// Where a batch ends at some time.
-  struct End: Sendable {
-    fileprivate let byteCount: Int
-    fileprivate let frameCount: Int
-    fileprivate let footerByteCount: Int
-  }
-
-  /// Where it ends now.
-  var end: End {
-    End(byteCount: buffer.count, frameCount: frames.count, footerByteCount: footerByteCount)
-  }
-
-  /// Takes back what was added since it ended there.
-  mutating func removeAll(since end: End) {
-    buffer.truncate(to: end.byteCount)
-    frames.removeLast(frames.count - end.frameCount)
-    footerByteCount = end.footerByteCount
+  /// Takes back what was added since it held so many frames.
+  mutating func removeAll(since count: Int) {
+    guard count < frames.count else { return }
+    buffer.truncate(to: frames[count].start)
+    frames.removeSubrange(count...)
   }
 
   /// Adds a record whose envelope and body `write` fills in, one behind the other.
@@ -88,30 +87,16 @@ struct Batch: ~Copyable {
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     precondition(envelopeByteCount <= FormatLimits.maximumEnvelopeByteCount, "an envelope fits its limit")
-    let start = buffer.count
-    let payloadStart = start + Layout.frameHeaderByteCount
-    let payloadEnd = payloadStart + envelopeByteCount + bodyByteCount
-    buffer.appendZeros(aligned(payloadEnd) - start)
-    do throws(Failure) {
-      var bytes = buffer.mutableBytes
-      var payload = bytes._mutatingExtracting(payloadStart..<payloadEnd)
-      try write(&payload)
-    } catch {
-      buffer.truncate(to: start)
-      throw error
-    }
-    append(
+    try append(
       FrameHeader(
         .record, hasEnvelope: envelopeByteCount > 0, collection: collection,
         payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
-      start: start, envelopeByteCount: envelopeByteCount)
+      envelopeByteCount: envelopeByteCount, write)
   }
 
   /// Adds a deletion.
   mutating func delete(_ id: ID16, collection: UInt16) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.frameHeaderByteCount)
-    append(FrameHeader(.tombstone, collection: collection, id: id), start: start, envelopeByteCount: 0)
+    append(FrameHeader(.tombstone, collection: collection, id: id), envelopeByteCount: 0) { _ in }
   }
 
   /// Adds a chunk of a large value, whose sealed bytes `write` fills in.
@@ -119,23 +104,14 @@ struct Batch: ~Copyable {
     _ mark: ChunkMark, of value: ID16, sealedByteCount: Int,
     _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
-    let start = buffer.count
-    let markStart = start + Layout.frameHeaderByteCount
-    let payload = markStart..<markStart + ChunkMark.byteCount + sealedByteCount
-    precondition(payload.count <= FormatLimits.maximumChunkPayloadByteCount, "a chunk fits its limit")
-    buffer.appendZeros(aligned(payload.upperBound) - start)
-    do throws(Failure) {
-      var bytes = buffer.mutableBytes
-      mark.write(into: &bytes, at: markStart)
-      var sealed = bytes._mutatingExtracting(markStart + ChunkMark.byteCount..<payload.upperBound)
+    try append(
+      FrameHeader(.chunk, payloadByteCount: ChunkMark.byteCount + sealedByteCount, id: value),
+      envelopeByteCount: ChunkMark.byteCount
+    ) { (payload: inout MutableRawSpan) throws(Failure) in
+      mark.write(into: &payload, at: 0)
+      var sealed = payload.part(from: ChunkMark.byteCount)
       try write(&sealed)
-    } catch {
-      buffer.truncate(to: start)
-      throw error
     }
-    append(
-      FrameHeader(.chunk, payloadByteCount: payload.count, id: value), start: start,
-      envelopeByteCount: ChunkMark.byteCount)
   }
 
   /// Calls `body` with the sealed bytes of each chunk of a value that is in the batch.
@@ -170,12 +146,11 @@ struct Batch: ~Copyable {
 
   /// Adds the publication of a compaction.
   mutating func publish(_ change: LiveChange) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.frameHeaderByteCount)
-    change.append(to: &buffer)
-    let payloadByteCount = buffer.count - start - Layout.frameHeaderByteCount
-    buffer.appendZeros(aligned(buffer.count) - buffer.count)
-    append(FrameHeader(.liveChange, payloadByteCount: payloadByteCount), start: start, envelopeByteCount: 0)
+    var payload = Buffer()
+    change.append(to: &payload)
+    append(FrameHeader(.liveChange, payloadByteCount: payload.count), envelopeByteCount: 0) { target in
+      target.copy(payload.bytes, at: 0)
+    }
   }
 
   /// Whether it belongs to a change of the keys that is in force already.
@@ -187,18 +162,26 @@ struct Batch: ~Copyable {
   /// The index of the frame that an id has in the batch.
   func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
 
-  private mutating func append(_ header: FrameHeader, start: Int, envelopeByteCount: Int) {
+  /// Adds a frame whose payload `write` fills in, all zero before.
+  private mutating func append<Failure: Error>(
+    _ header: FrameHeader, envelopeByteCount: Int, _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
     precondition(
       header.payloadByteCount <= header.kind.maximumPayloadByteCount, "what is written can be read again")
-    var header = header
+    let start = buffer.count
     let payloadStart = start + Layout.frameHeaderByteCount
-    header.payloadChecksum = Checksum.of(
-      buffer.bytes.extracting(payloadStart..<payloadStart + header.payloadByteCount))
-    if header.kind.isContent { footerByteCount += Layout.footerEntryByteCount + envelopeByteCount }
-    if header.kind.isVersion {
-      collection = !hasVersions || collection == header.collection ? header.collection : nil
-      hasVersions = true
+    let payload = payloadStart..<payloadStart + header.payloadByteCount
+    buffer.appendZeros(aligned(payload.upperBound) - start)
+    do throws(Failure) {
+      var bytes = buffer.mutableBytes
+      var target = bytes._mutatingExtracting(payload)
+      try write(&target)
+    } catch {
+      buffer.truncate(to: start)
+      throw error
     }
+    var header = header
+    header.payloadChecksum = Checksum.of(buffer.bytes.extracting(payload))
     frames.append(PendingFrame(header: header, start: start, envelopeByteCount: envelopeByteCount))
   }
 

@@ -80,6 +80,7 @@ final class Log: Sendable {
     try makeRoom(
       held, byteCount: byteCount, footerByteCount: footerByteCount, takesReserve: batch.takesReserve)
     if durability == .durable { writeZeros(held, aheadOf: byteCount) }
+    let (hasVersions, collection) = (batch.hasVersions, batch.collection)
     return try state.withLock(waking: .nobody) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
       guard state.nextSequence < FormatLimits.maximumSequence else {
@@ -92,7 +93,7 @@ final class Log: Sendable {
       }
       let reservation = Reservation(
         sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
-      if batch.hasVersions { state.noteWriting(in: batch.collection) }
+      if hasVersions { state.noteWriting(in: collection) }
       state.nextSequence += 1
       state.head?.end += byteCount
       state.head?.footerByteCount += footerByteCount

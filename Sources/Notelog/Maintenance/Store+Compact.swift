@@ -40,7 +40,7 @@ extension Store {
     _ budget: WorkBudget = .unlimited,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
-    try journal.compact(budget) { progress($0.copiedByteCount, $0.plannedByteCount) }
+    try journal.compact(budget, progress: progress)
   }
 
   /// Leaves nothing dead behind: every segment with anything in it that was overwritten or deleted is
@@ -55,7 +55,7 @@ extension Store {
   public func purge(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> CompactionSummary {
-    try journal.compact(.unlimited, .purge) { progress($0.copiedByteCount, $0.plannedByteCount) }
+    try journal.compact(.unlimited, .purge, progress: progress)
   }
 
   /// Compacts if the store takes more than 1.4 × what lives in it and a segment, until it no longer does.

@@ -24,7 +24,7 @@ extension Transaction {
   mutating func emitUnderChosenKeys(
     _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>
   ) throws(NotelogError) {
-    let end = turn.batch.end
+    let count = turn.batch.count
     do throws(NotelogError) {
       for number in keyFieldsTaken(plan, changed: changed) {
         try store.opener.prove(number, of: stored, plan)
@@ -36,7 +36,7 @@ extension Transaction {
       try emit(stored.id, plan)
     } catch {
       // The chunks of a value that isn't written would be nobody's.
-      turn.batch.removeAll(since: end)
+      turn.batch.removeAll(since: count)
       throw error
     }
   }

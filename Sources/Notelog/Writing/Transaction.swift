@@ -379,7 +379,7 @@ extension RecordEncoder {
         .limitExceeded, "record \(id) of \(plan.schema.name) has too many indexed fields, or large values"
       ).of(id)
     }
-    let end = batch.end
+    let count = batch.count
     do throws(NotelogError) {
       try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
       try batch.put(
@@ -393,7 +393,7 @@ extension RecordEncoder {
       }
     } catch {
       // The chunks of a record that isn't there would be nobody's.
-      batch.removeAll(since: end)
+      batch.removeAll(since: count)
       throw error
     }
   }

@@ -81,7 +81,7 @@ import Testing
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     let model = try Self.fill(journal)
     let before = Self.segmentNames(disk)
-    let result = try journal.compact { _ in false }
+    let result = try journal.compact { _, _ in false }
     #expect(result.isUnfinished)
     #expect(result.addedSegments == 0)
     #expect(Set(before).isSubset(of: Self.segmentNames(disk)))

@@ -15,7 +15,7 @@ import Testing
     var model = try `Compaction`.fill(journal)
     // Somebody writes meanwhile: what is not synced yet lies between the floor and the publication.
     var step = 0
-    let result = try journal.compact { _ in
+    let result = try journal.compact { _, _ in
       step += 1
       model[200 + step] = `Compaction`.body(200 + step, 0)
       return (try? journal.put(key(200 + step), `Compaction`.body(200 + step, 0), .buffered)) != nil

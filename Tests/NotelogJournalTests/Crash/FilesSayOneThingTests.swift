@@ -65,7 +65,7 @@ import Testing
     var model = try `Compaction`.fill(journal)
     // Somebody writes meanwhile, and the log goes on in a segment with a higher number than the output has.
     var step = 0
-    _ = try journal.compact { _ in
+    _ = try journal.compact { _, _ in
       for number in 0..<20 {
         model[1000 + 20 * step + number] = `Compaction`.body(number, step)
         try? journal.put(key(1000 + 20 * step + number), `Compaction`.body(number, step), .buffered)
