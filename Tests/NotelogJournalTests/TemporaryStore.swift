@@ -51,6 +51,11 @@ final class TemporaryStore: Sendable {
 /// Ids and bodies that tests write.
 func key(_ number: Int) -> ID16 { ID16(low: UInt64(number), high: 0x7465_7374) }
 
+extension Journal {
+  /// The ids of all records, in order.
+  func records() throws(NotelogError) -> [ID16] { try snapshot().records() }
+}
+
 extension JournalOptions {
   /// Small segments, so that switches are common.
   static var small: JournalOptions {

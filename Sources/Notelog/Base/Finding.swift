@@ -245,8 +245,6 @@ struct RecoveryReport: Equatable, Sendable {
   var wasClosed = true
   /// Whether it was recovered since.
   var wasRecovered = false
-  /// Transactions above the floor that were whole, and so were kept.
-  var keptTransactions = 0
   /// What became of the index's checkpoint: not having one is no damage, as it is built again.
   var checkpoint = CheckpointUse.missing
   /// Segment files that the live set does not name and nothing claims.

@@ -16,8 +16,7 @@ extension Journal {
   ///   what stood in the way of closing in order: the lock is given back all the same, and who takes it next
   ///   recovers.
   func suspend() throws(NotelogError) {
-    if log.turn.isHeldByThisThread { throw insideWrite }
-    log.turn.enter()
+    try enterTurn()
     defer { log.turn.leave() }
     lockHold.enter()
     defer { lockHold.leave() }
@@ -90,7 +89,10 @@ extension Journal {
         .busy, "a large value is being uploaded: others would take what there is of it for dead", in: path)
     }
     compactor.abandon()
-    holdFiles()
+    // The files that were not asked for yet are opened, so that they can be read when another process has
+    // removed their names; more than can be open at once are held by a pin.
+    hold(Pins(storage).acquireForReading(options.random))
+    for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
     defer {
       log.state.withLock { state in
         state.isLent = true
@@ -112,8 +114,7 @@ extension Journal {
   /// - Throws: `busy` where somebody else has it for longer; what opening throws. Then the store stays
   ///   suspended.
   func resume(waiting lockTimeout: Duration = .zero) throws(NotelogError) {
-    if log.turn.isHeldByThisThread { throw insideWrite }
-    log.turn.enter()
+    try enterTurn()
     defer { log.turn.leave() }
     try takeBack(waiting: lockTimeout)
   }
@@ -145,13 +146,6 @@ extension Journal {
     }
     log.state.withLock { $0.isLent = false }
     pin.withLock { $0 = nil }
-  }
-
-  /// Opens the files that were not asked for yet, so that they can be read when another process has removed
-  /// their names; more than can be open at once are held by a pin.
-  private func holdFiles() {
-    hold(Pins(storage).acquireForReading(options.random))
-    for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
   }
 
   /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything
@@ -218,12 +212,15 @@ extension Journal {
     return (found, closing)
   }
 
-  /// Why nothing else is asked of the store inside a write closure.
-  var insideWrite: NotelogError {
+  /// Waits for the turn.
+  ///
+  /// - Throws: `busy` in a closure that has it: it would wait for itself.
+  func enterTurn() throws(NotelogError) {
+    guard log.turn.isHeldByThisThread else { return log.turn.enter() }
     var error = NotelogError(
       .busy, "a write closure of this thread is running: use its transaction, not the store", in: path)
     error.sentence = "It is being written to already."
-    return error
+    throw error
   }
 }
 

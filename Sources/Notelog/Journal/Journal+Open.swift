@@ -19,20 +19,18 @@ extension Journal {
       throw error
     }
     let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
-    let log = Log(
-      storage, catalog: catalog, options: options, storeID: storeID,
+    let journal = Journal(
+      storage, options: options, catalog: catalog, storeID: storeID,
       branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
       state: LogState(
         head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
-        live: LiveSet(),
-        highestNumber: 0))
-    let journal = Journal(
-      storage, options: options, catalog: catalog, log: log, lock: lock, report: RecoveryReport())
-    let held = log.enterGate()
-    defer { log.leaveGate() }
+        live: LiveSet(), highestNumber: 0),
+      lock: lock, report: RecoveryReport())
+    let held = journal.log.enterGate()
+    defer { journal.log.leaveGate() }
     // The first segment is what makes the folder a store.
-    try log.makeRoom(held, byteCount: 0, footerByteCount: 0, takesReserve: true)
-    log.space.fill()
+    try journal.log.makeRoom(held, byteCount: 0, footerByteCount: 0, takesReserve: true)
+    journal.log.space.fill()
     return journal
   }
 
@@ -81,17 +79,14 @@ extension Journal {
   private static func openExamined(
     _ storage: any Storage, _ storeID: ID16?, _ options: JournalOptions, _ lock: (any StorageFile)?
   ) throws(NotelogError) -> Journal {
-    let given = options
-    var options = options
     var lock = lock
-    options.isReadOnly = lock == nil
     var examination =
-      options.isReadOnly
-      ? try Examination.stable(given.isReadOnly ? ForgivingStorage(storage) : storage, storeID: storeID)
+      lock == nil
+      ? try Examination.stable(options.isReadOnly ? ForgivingStorage(storage) : storage, storeID: storeID)
       : try Examination(storage, storeID: storeID)
     var report = examination.report
     // Where it is clear already that nothing will be written, recovery doesn't begin to.
-    if !options.isReadOnly, !examination.isUnproven {
+    if lock != nil, !examination.isUnproven {
       examination = try recover(examination, storage, options, &report)
     }
     let catalog = try Catalog.open(&examination, in: storage, options)
@@ -100,18 +95,16 @@ extension Journal {
       guard options.acceptsUnprovenDamage else { throw NotelogError(unproven: report) }
       lock?.close()
       lock = nil
-      options.isReadOnly = true
     }
     // Another process may be writing there this very moment: a reader passes no verdict above the floor.
-    if options.isReadOnly { report.torn = [] }
-    let state = try logState(examination, catalog, storage, options)
-    let log = Log(
-      storage, catalog: catalog, options: options, storeID: examination.storeID,
-      branch: examination.branch, state: state)
-    options.isReadOnly = options.isReadOnly && !(given.isLeased && report.verdict != .unproven)
+    if lock == nil { report.torn = [] }
+    var state = try logState(examination, catalog, storage, isReading: lock == nil)
+    state.isLent = lock == nil && options.isLeased && report.verdict != .unproven
+    var options = options
+    options.isReadOnly = lock == nil && !state.isLent
     let journal = Journal(
-      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
-    if lock == nil, !options.isReadOnly { log.state.withLock { $0.isLent = true } }
+      storage, options: options, catalog: catalog, storeID: examination.storeID, branch: examination.branch,
+      state: state, lock: lock, report: report)
     if lock != nil, Pins(storage).isAnyHeld() {
       journal.compactor.state.withLock { $0.deferred = examination.replaced }
     }
@@ -207,17 +200,16 @@ extension Journal {
 
   /// The state from which writing goes on.
   private static func logState(
-    _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, _ options: JournalOptions
+    _ examination: Examination, _ catalog: Catalog, _ storage: any Storage, isReading: Bool
   ) throws(NotelogError) -> LogState {
-    let next =
-      options.isReadOnly ? try fromStorage(examination.nextVisible()) : examination.nextSequence
+    let next = isReading ? try fromStorage(examination.nextVisible()) : examination.nextSequence
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
-    let isMarkLast = examination.closing != nil && !options.isReadOnly
+    let isMarkLast = examination.closing != nil && !isReading
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
       visibleEnd: isMarkLast ? examination.report.floor : examination.followedEnd,
       floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
-    if !options.isReadOnly, let end = examination.appendable,
+    if !isReading, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
     {
       state.head = try reopenHead(found, end: end.offset, catalog, storage)
@@ -275,14 +267,12 @@ extension ClosedStore {
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
     state.head = try Journal.reopenHead(head, end: end.offset, unsynced: closing.range, catalog, storage)
-    let log = Log(
-      storage, catalog: catalog, options: options, storeID: checkpoint.head.storeID,
-      branch: head.header.branch, state: state)
     var report = RecoveryReport()
     report.floor = floor
     report.checkpoint = .used
     return Journal(
-      storage, options: options, catalog: catalog, log: log, lock: lock, report: report)
+      storage, options: options, catalog: catalog, storeID: checkpoint.head.storeID,
+      branch: head.header.branch, state: state, lock: lock, report: report)
   }
 }
 
@@ -294,8 +284,7 @@ extension Journal {
   /// - Throws: What stood in the way. The lock is given back all the same, and the next opening recovers.
   func close() throws(NotelogError) {
     // In the order in which writers take them: one that waits for room waits for whoever compacts.
-    if log.turn.isHeldByThisThread { throw insideWrite }
-    log.turn.enter()
+    try enterTurn()
     defer { log.turn.leave() }
     lockHold.enter()
     defer { lockHold.leave() }
@@ -357,9 +346,7 @@ extension Journal {
     try file.setLength(end + buffer.count)
     try log.timing(file.makeDurable)
   }
-}
 
-extension Journal {
   /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not
   /// synced: an older one says less, and nothing false.
   private func tellLastClose(_ ending: Ending) {
@@ -376,9 +363,7 @@ extension Journal {
 
   /// Whether it was closed.
   var isClosed: Bool { records.isClosed }
-}
 
-extension Journal {
   /// Keeps a pin until the journal is closed, or goes.
   func hold(_ pin: consuming Pin?) {
     var held = pin

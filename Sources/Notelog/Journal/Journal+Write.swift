@@ -195,8 +195,7 @@ extension Journal {
   ///
   /// - Throws: `busy` in a closure that has the turn: it would wait for itself.
   func takeTurn() throws(NotelogError) {
-    if log.turn.isHeldByThisThread { throw insideWrite }
-    log.turn.enter()
+    try enterTurn()
     guard options.isLeased, !holdsLock else { return }
     do { try takeBack(waiting: options.lockTimeout) } catch {
       log.turn.leave()

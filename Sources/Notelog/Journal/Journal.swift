@@ -40,23 +40,22 @@ final class Journal: Sendable {
   /// The process that opened it: a fork shares its files, and must not write to them.
   let owner: Int32
   /// The store's id, the same in all of its segments.
-  let storeID: ID16
+  var storeID: ID16 { log.storeID }
   /// The folder's path, for errors.
   var path: String { storage.path }
   /// What opening it found.
   let report: RecoveryReport
 
   init(
-    _ storage: any Storage, options: JournalOptions, catalog: Catalog, log: Log, lock: (any StorageFile)?,
-    report: RecoveryReport
+    _ storage: any Storage, options: JournalOptions, catalog: Catalog, storeID: ID16, branch: Branch,
+    state: consuming LogState, lock: (any StorageFile)?, report: RecoveryReport
   ) {
     self.storage = storage
     self.options = options
     self.catalog = catalog
-    self.log = log
+    log = Log(storage, catalog: catalog, options: options, storeID: storeID, branch: branch, state: state)
     self.lock = Lock(lock)
     owner = SystemProcess.identifier
-    storeID = log.storeID
     self.report = report
     records = RecordFinder(catalog, storage.path)
     catalog.staleness.begin(

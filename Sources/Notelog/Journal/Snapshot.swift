@@ -118,15 +118,6 @@ extension Journal {
   /// The ids of collection 0's records, in order; of some that were deleted too, perhaps.
   var listedRecords: [ID16] { catalog.listed.entries.map(\.id) }
 
-  /// The ids of a collection's records, or of all records, in order of id.
-  func records(
-    in collection: UInt16? = nil, onDamage: (Finding) -> Void = { _ in }
-  ) throws(NotelogError) -> [ID16] {
-    if collection == ListedRecords.collection {
-      return try fromStorage(catalog.listedRecords())
-    }
-    return try snapshot().records(in: collection, onDamage: onDamage)
-  }
 }
 
 // MARK: - Going through a snapshot's records segment by segment, in large reads.

@@ -5,12 +5,6 @@ import NotelogFormat
 import NotelogBase
 
 extension Log {
-  /// What a thread that waits for durability is to do.
-  private enum Role {
-    case done
-    case sync(number: UInt64, older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)
-  }
-
   /// Returns when the transaction is durable. One of those who wait syncs for all.
   ///
   /// Those whom a sync under way covers wait for its end, the others for the end of the next: so a sync wakes
@@ -20,17 +14,17 @@ extension Log {
       let role = try state.withLock(
         when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil },
         in: { LogRoom.sync($0.syncNumber(covering: sequence)) }, waking: .nobody
-      ) { state throws(NotelogError) -> Role in
-        if state.nextDurable > sequence { return .done }
+      ) {
+        state throws(NotelogError)
+          -> (number: UInt64, older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)? in
+        if state.nextDurable > sequence { return nil }
         if let failure = state.failure { throw failure }
         state.isSyncing = true
         state.syncNumber += 1
         state.syncLimit = state.nextVisible
-        return .sync(
-          number: state.syncNumber, older: state.unsynced, head: state.head?.segment, upTo: state.nextVisible,
-          end: state.visibleEnd)
+        return (state.syncNumber, state.unsynced, state.head?.segment, state.nextVisible, state.visibleEnd)
       }
-      guard case .sync(let number, let older, let head, let nextVisible, let end) = role else { return }
+      guard let (number, older, head, nextVisible, end) = role else { return }
       try sync(older, head)
       state.withLock(
         waking: .rooms(LogRoom.general, LogRoom.sync(number), oneIn: LogRoom.sync(number + 1))

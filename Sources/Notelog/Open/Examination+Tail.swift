@@ -165,7 +165,6 @@ extension Examination {
       cut.insert(log.removeLast(), at: 0)
       end = LogPosition(segment: segment.number, offset: 0)
     }
-    report.keptTransactions = kept.count
   }
 
   /// Reports what is not zero behind a break.
