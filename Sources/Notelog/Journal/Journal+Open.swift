@@ -230,7 +230,10 @@ extension Journal {
       segment.show(upTo: known?.visibleEnd ?? 0)
       catalog.segments.insert(segment)
       let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
-      return Head(goingOnIn: segment, found.header, end: end, unsynced: range)
+      // What was last appended to it can't be known to be on the medium.
+      return Head(
+        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
+        unsynced: range)
     } catch { throw NotelogError(error) }
   }
 

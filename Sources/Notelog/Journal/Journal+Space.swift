@@ -22,10 +22,9 @@ extension Journal {
     return try compactWhileDue(budget.untilCancelled)
   }
 
-  /// How much a transaction may make the files longer, at most.
-  func growth(by batch: borrowing Batch) -> Int { growth(by: batch.byteCount + batch.footerByteCount) }
-
-  private func growth(by byteCount: Int) -> Int {
+  /// How much a transaction of so many bytes, its part of the footer included, may make the files longer, at
+  /// most.
+  func growth(by byteCount: Int) -> Int {
     byteCount + Layout.firstFrameOffset + 2 * FooterBuilder().byteCount
       + catalog.segments.count * Layout.liveEntryByteCount
   }

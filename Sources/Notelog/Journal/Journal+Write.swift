@@ -84,7 +84,7 @@ extension Journal {
   ) throws(NotelogError) -> Log.Reservation {
     let keepsContract = options.compactsAutomatically
     if keepsContract {
-      let growth = growth(by: batch)
+      let growth = growth(by: batch.byteCount + batch.footerByteCount)
       log.space.promise(growth)
       waitForRoom(growth)
     }

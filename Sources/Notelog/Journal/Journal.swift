@@ -9,9 +9,6 @@ import Synchronization
 ///
 /// It knows neither keys nor fields; whatever it does, it does on a locked store too.
 final class Journal: Sendable {
-  /// The version that every segment bears.
-  static let formatVersion = SegmentHeader.version
-
   let storage: any Storage
   let options: JournalOptions
   let catalog: Catalog

@@ -372,12 +372,3 @@ struct Head: Sendable {
   /// for a footer behind it.
   var isTouched: Bool { allocatedEnd > end }
 }
-
-extension Head {
-  /// Of a head that is there, what was last appended to it can't be known to be on the medium.
-  init(goingOnIn segment: Segment, _ header: SegmentHeader, end: Int, unsynced: Range<Int>) {
-    self.init(
-      segment: segment, header: header, end: end, allocatedEnd: end, footerByteCount: 0,
-      unsynced: unsynced)
-  }
-}

@@ -173,7 +173,7 @@ extension Store {
       schemas: schemaWords,
       verdict: verdict,
       wasClosed: journal.report.wasClosed,
-      isUnlocked: vault.isUnlocked, formatVersion: Int(Journal.formatVersion),
+      isUnlocked: vault.isUnlocked, formatVersion: Int(SegmentHeader.version),
       floor: (Int(floor.segment), floor.offset), memoryNote: SecretMemory.shared.note)
   }
 }
