@@ -379,8 +379,7 @@ extension Segment {
   ) throws(StorageError) -> EntryReading {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
-    var window = Buffer()
-    return try forEachEntry(from: first, upTo: limit, through: &window) { (entry, _) throws(StorageError) in
+    return try forEachEntry(from: first, upTo: limit) { (entry, _) throws(StorageError) in
       guard entry.kind.isVersion else { return }
       try body(TailEntry(entry, segment: self.number), entry.collection)
     }

@@ -92,10 +92,9 @@ final class Snapshot: Sendable {
     _ body: (FooterEntry) -> Void
   ) throws(NotelogError) {
     var lastFrames = LastFrames()
-    var window = Buffer()
     try fromStorage { () throws(StorageError) in
       for segment in segments {
-        let reading = try segment.forEachEntry(upTo: scanEnd(of: segment), through: &window) {
+        let reading = try segment.forEachEntry(upTo: scanEnd(of: segment)) {
           (entry, _) throws(StorageError) in
           guard entry.kind == .record, isWanted(entry.collection),
             try isVisible(entry, in: segment, &lastFrames)
@@ -323,13 +322,13 @@ extension Snapshot {
       if order == nil { try journal.catalog.index.loadAll() }
       for segment in segments where goesOn {
         guard let start = order.map({ $0.checkpoint.tailStart(in: segment) }) ?? 0 else { continue }
-        let isWhole = try segment.forEachEntry(from: start, upTo: scanEnd(of: segment)) {
+        let reading = try segment.forEachEntry(from: start, upTo: scanEnd(of: segment)) {
           (entry, envelope) throws(StorageError) in
           guard goesOn, entry.kind == .record, entry.collection == collection else { return }
           if order == nil, try !isVisible(entry, in: segment, &lastFrames) { return }
           goesOn = body(entry.id, envelope)
         }
-        if !isWhole { return false }
+        if !reading.isWhole { return false }
       }
     } catch { throw NotelogError(error) }
     return goesOn

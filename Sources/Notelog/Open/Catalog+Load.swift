@@ -4,41 +4,6 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// Entries of a segment on their way into the index: a few at a time, whose places in it are all asked for
-/// before the first one is looked at.
-private struct IndexIntake: ~Copyable {
-  private static let size = 32
-
-  private let catalog: Catalog
-  /// The catalog's: taken out of it for each entry, it would be counted, and other threads count too.
-  private let index: Index
-  private let segment: Segment
-  private let recordLocks: RecordLocks
-  private var waiting: [(entry: FooterEntry, fingerprint: UInt64)] = []
-
-  init(_ catalog: Catalog, _ segment: Segment, _ recordLocks: RecordLocks) {
-    self.catalog = catalog
-    index = catalog.index
-    self.segment = segment
-    self.recordLocks = recordLocks
-    waiting.reserveCapacity(Self.size)
-  }
-
-  /// Adds an entry.
-  mutating func add(_ entry: FooterEntry) throws(StorageError) {
-    let fingerprint = index.fingerprint(of: entry.id)
-    index.prefetch(fingerprint)
-    waiting.append((entry, fingerprint))
-    if waiting.count == Self.size { try flush() }
-  }
-
-  /// Takes in those that wait.
-  mutating func flush() throws(StorageError) {
-    try catalog.apply(waiting, in: segment, recordLocks)
-    waiting.removeAll(keepingCapacity: true)
-  }
-}
-
 extension Catalog {
   /// Takes in every live segment and the log's unfinished end.
   ///
@@ -58,42 +23,48 @@ extension Catalog {
     let order = sources.indices.sorted { !sources[$0].hasFooter && sources[$1].hasFooter }
     let queue = WorkQueue(count: sources.count)
     let recordLocks = RecordLocks()
-    let outcomes = Lock<[(reading: EntryReading, failure: StorageError?)]>(
-      Array(repeating: (EntryReading(), nil), count: sources.count))
+    let outcomes = Lock<(readings: [UInt32: EntryReading], failure: StorageError?)>(([:], nil))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
-      var window = Buffer()
       while let turn = queue.next() {
-        let number = order[turn]
-        let segment = sources[number]
-        var reading = EntryReading()
-        var failure: StorageError?
+        let segment = sources[order[turn]]
         do throws(StorageError) {
-          reading = try load(segment, upTo: segment.isFinished ? .max : end, recordLocks, through: &window) {
-            visit($0, $1, segment.number)
-          }
-        } catch { failure = error }
-        outcomes.withLock { [reading, failure] in $0[number] = (reading, failure) }
-        if failure != nil { queue.stop() }
+          let limit = segment.isFinished ? .max : end
+          let reading = try load(segment, upTo: limit, recordLocks) { visit($0, $1, segment.number) }
+          outcomes.withLock { $0.readings[segment.number] = reading }
+        } catch {
+          outcomes.withLock { [error] in $0.failure = error }
+          queue.stop()
+        }
       }
     }
-    for (segment, outcome) in zip(sources, outcomes.withLock { $0 }) {
-      if let failure = outcome.failure { throw NotelogError(failure) }
-      examination.note(outcome.reading, of: segment.number)
+    let (readings, failure) = outcomes.withLock { $0 }
+    if let failure { throw NotelogError(failure) }
+    for segment in sources {
+      if let reading = readings[segment.number] { examination.note(reading, of: segment.number) }
     }
     examination.noteUnnamedLosses(beside: nil)
   }
 
   private func load(
-    _ segment: Segment, upTo limit: Int, _ recordLocks: RecordLocks, through window: inout Buffer,
-    _ visit: (FooterEntry, RawSpan) -> Void
+    _ segment: Segment, upTo limit: Int, _ recordLocks: RecordLocks, _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) -> EntryReading {
-    var intake = IndexIntake(self, segment, recordLocks)
-    let reading = try segment.forEachEntry(upTo: limit, through: &window) {
-      (entry, envelope) throws(StorageError) in
-      try intake.add(entry)
+    // A few at a time: their places in the index are all asked for before the first one is looked at.
+    let size = 32
+    var waiting: [(entry: FooterEntry, fingerprint: UInt64)] = []
+    waiting.reserveCapacity(size)
+    // Taken out of the catalog for each entry, it would be counted, and other threads count too.
+    let index = index
+    let reading = try segment.forEachEntry(upTo: limit) { (entry, envelope) throws(StorageError) in
+      let fingerprint = index.fingerprint(of: entry.id)
+      index.prefetch(fingerprint)
+      waiting.append((entry, fingerprint))
+      if waiting.count == size {
+        try apply(waiting, in: segment, recordLocks)
+        waiting.removeAll(keepingCapacity: true)
+      }
       visit(entry, envelope)
     }
-    try intake.flush()
+    try apply(waiting, in: segment, recordLocks)
     return reading
   }
 }
@@ -127,7 +98,7 @@ extension Catalog {
             checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options)
         {
           examination.report.checkpoint = .used
-          examination.note(taken, checkpoint.head)
+          examination.note(taken.readings, behind: checkpoint.head)
           return taken.catalog
         }
       } catch { throw NotelogError(error) }
@@ -139,20 +110,14 @@ extension Catalog {
     return catalog
   }
 
-  /// A catalog made of a checkpoint, and what reading the segments behind it came to.
-  struct Loaded {
-    let catalog: Catalog
-    /// Where something does not check, or is lost, by segment.
-    var readings: [(segment: UInt32, reading: EntryReading)] = []
-  }
-
   /// The catalog that a checkpoint makes with what the segments say that it doesn't know; the log ends at
   /// `end`.
   ///
-  /// - Returns: Nothing where the checkpoint is not one of these segments.
+  /// - Returns: The catalog, and where something does not check, or is lost, by segment; nothing where the
+  ///   checkpoint is not one of these segments.
   static func load(
     _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
-  ) throws(StorageError) -> Loaded? {
+  ) throws(StorageError) -> (catalog: Catalog, readings: [(segment: UInt32, reading: EntryReading)])? {
     var head = checkpoint.head
     head.key.mask = options.fingerprintMask
     let listed = ListedRecords(head.listed)
@@ -180,7 +145,7 @@ extension Catalog {
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
-    return Loaded(catalog: Catalog(source, table, cache, listed), readings: readings)
+    return (Catalog(source, table, cache, listed), readings)
   }
 }
 
@@ -196,13 +161,13 @@ extension Examination {
     checkpoint.head.storeID == storeID && !isBeingRecovered
   }
 
-  /// Takes in what making a catalog of a checkpoint came to.
-  mutating func note(_ taken: Catalog.Loaded, _ head: CheckpointHead) {
+  /// Takes in what reading the segments behind a checkpoint came to.
+  mutating func note(_ readings: [(segment: UInt32, reading: EntryReading)], behind head: CheckpointHead) {
     for found in survey.segments.values
     where found.isIncomplete && live[found.number]?.salt == found.header.salt {
       report.damages.append(Finding(.lostFrames, segment: found.number))
     }
-    for (segment, reading) in taken.readings { note(reading, of: segment) }
+    for (segment, reading) in readings { note(reading, of: segment) }
     noteUnnamedLosses(beside: head)
   }
 

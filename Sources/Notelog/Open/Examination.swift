@@ -328,10 +328,7 @@ extension Examination {
     guard found.trailer == nil, found.header.salt == entry.salt, found.byteCount == entry.byteCount,
       entry.byteCount >= Layout.firstFrameOffset + Layout.trailerByteCount
     else { return nil }
-    var window = Buffer()
-    let reading = try? Segment(found, entry: entry).forEachEntry(upTo: entry.byteCount, through: &window) {
-      _, _ in
-    }
+    let reading = try? Segment(found, entry: entry).forEachEntry(upTo: entry.byteCount) { _, _ in }
     return reading?.isWhole == true ? reading : nil
   }
 

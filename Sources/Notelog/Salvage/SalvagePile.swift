@@ -101,7 +101,6 @@ struct SalvagePile {
   /// that the live set speaks of, none is missing. What follows them is that footer, or space that was
   /// promised to it when the process died.
   private mutating func findEnds() throws(StorageError) {
-    var window = Buffer()
     for index in files.indices where files[index].trailer == nil && files[index].keptByteCount == .max {
       let file = files[index]
       guard let header = file.header, let entry = live?[header.number], entry.salt == header.salt else {
@@ -110,7 +109,7 @@ struct SalvagePile {
       let segment = Segment(
         number: header.number, kind: header.kind, salt: SegmentSalt(header.salt), file: file.file,
         entry: entry)
-      let reading = try segment.forEachEntry(upTo: entry.byteCount, through: &window) { _, _ in }
+      let reading = try segment.forEachEntry(upTo: entry.byteCount) { _, _ in }
       if let end = reading.framesEnd { files[index].keptByteCount = end }
     }
   }

@@ -157,25 +157,21 @@ extension Segment {
   ///   - start: Entries before it are passed over.
   ///   - limit: Where frames end, in a segment that isn't finished; in one that is, no more than its footer's
   ///     place matters.
-  ///   - window: Memory to read through.
   ///   - body: Called with an entry and its envelope.
   /// - Returns: What does not check, and where frames are lost that nothing names.
   /// - Throws: What `body` throws, and what stands in the way of reading.
   @discardableResult
   func forEachEntry(
-    from start: Int = 0, upTo limit: Int, through window: inout Buffer,
-    _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
+    from start: Int = 0, upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> EntryReading {
     var reading = EntryReading()
     if let cutEnd {
-      _ = try forEachFrameEntry(from: start, upTo: limit, end: cutEnd, through: &window, &reading, body)
+      _ = try forEachFrameEntry(from: start, upTo: limit, end: cutEnd, &reading, body)
       return reading
     }
     let trailer = try trailer()
     if let entry, let trailer {
       var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
-      reader.exchangeWindow(with: &window)
-      defer { reader.exchangeWindow(with: &window) }
       let state = try reader.forEachFooterEntry(trailer) { (entry, envelope) throws(StorageError) in
         if entry.offset >= start, entry.offset < limit { try body(entry, envelope) }
       }
@@ -190,34 +186,22 @@ extension Segment {
     }
     // Where frames end, the trailer says; without it, the frames themselves up to where the footer begins.
     let end = trailer?.footerOffset ?? (entry == nil ? limit : entry?.byteCount ?? limit)
-    let framesEnd = try forEachFrameEntry(
-      from: start, upTo: limit, end: end, through: &window, &reading, body)
+    let framesEnd = try forEachFrameEntry(from: start, upTo: limit, end: end, &reading, body)
     if let entry, trailer == nil { try proveFrames(of: entry, end: framesEnd, &reading) }
     return reading
-  }
-
-  /// The same for who has no window, and asks only whether that was everything.
-  @discardableResult
-  func forEachEntry(
-    from start: Int = 0, upTo limit: Int, _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
-  ) throws(StorageError) -> Bool {
-    var window = Buffer()
-    return try forEachEntry(from: start, upTo: limit, through: &window, body).isWhole
   }
 
   /// Goes through the frames, which end at `end` at the latest, and notes what is lost between them.
   ///
   /// - Returns: Where the last frame ends.
   private func forEachFrameEntry(
-    from start: Int, upTo limit: Int, end: Int, through window: inout Buffer, _ reading: inout EntryReading,
+    from start: Int, upTo limit: Int, end: Int, _ reading: inout EntryReading,
     _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> Int {
     let fileEnd = try file.byteCount()
     let first = max(start, Layout.firstFrameOffset)
     let readEnd = min(limit, end, fileEnd)
     var walk = SegmentWalk(file, salt: salt, end: readEnd, from: first)
-    walk.reader.exchangeWindow(with: &window)
-    defer { walk.reader.exchangeWindow(with: &window) }
     while true {
       let header = try walk.advance()
       if let lost = walk.lost { try note(lost, &reading) }
