@@ -197,7 +197,7 @@ struct Follower: ~Copyable {
     if numbers.isEmpty { return nil }
     var later: [FoundSegment] = []
     for number in numbers {
-      guard let found = try Survey.read(FileName.segment(number), number, storage) else { continue }
+      guard let found = try Survey.read(number, in: storage) else { continue }
       if found.header.storeID == log.storeID, found.header.kind.isLog { later.append(found) }
     }
     guard let first = later.first, place.segment > 0 else { return nil }
@@ -241,7 +241,7 @@ struct Follower: ~Copyable {
     }
     if let recovered { return .recovered(recovered) }
     do {
-      guard let found = try Survey.read(FileName.segment(place.segment), place.segment, storage) else {
+      guard let found = try Survey.read(place.segment, in: storage) else {
         return .replaced
       }
       guard found.trailer != nil, let segment else { return .unfinished }
@@ -347,7 +347,7 @@ extension Follower {
       let name = FileName.segment(entry.number)
       let known = catalog.segments[entry.number]
       let found: FoundSegment?
-      do { found = try Survey.read(name, entry.number, storage) } catch {
+      do { found = try Survey.read(entry.number, in: storage) } catch {
         throw error.whileReading(name)
       }
       // A source that recovery has not cut yet is looked at again when it is. One that is not known was

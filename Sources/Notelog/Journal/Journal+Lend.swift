@@ -154,7 +154,7 @@ extension Journal {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
     let names = try FolderNames(storage)
-    if isClosing, !names.hasPartials, let (head, closing) = try end(LastClose.read(file), names) {
+    if isClosing, names.partials.isEmpty, let (head, closing) = try end(LastClose.read(file), names) {
       try log.state.withLock { state throws(NotelogError) in
         state.head = try Self.reopenHead(head, end: closing.range.upperBound, catalog, storage)
         state.floor = LogPosition(segment: head.number, offset: closing.range.lowerBound)
@@ -199,10 +199,9 @@ extension Journal {
     FoundSegment, Closing
   )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
-    let name = FileName.segment(place.segment)
     // But for the head, all are in the live set, if nothing is wrong.
     guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
-      let found = try Survey.read(name, place.segment, storage), found.badCopies.isEmpty,
+      let found = try Survey.read(place.segment, in: storage), found.badCopies.isEmpty,
       found.header.writeFlags == 0,
       let closing = try fromStorage(found.closing()),
       closing.mark.speaks(of: live)

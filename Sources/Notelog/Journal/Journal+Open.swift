@@ -122,7 +122,7 @@ extension Journal {
         .unsupportedVersion, "segment \(segment.number) asks for a newer version to write",
         segment: Int(segment.number))
     }
-    for name in examination.survey.partials {
+    for name in examination.survey.names.partials {
       try fromStorage(storage.remove(name))
     }
     if examination.needsRecovery {

@@ -29,12 +29,12 @@ struct ClosedStore {
     else { return nil }
     let lastClose = LastClose.read(lock).flatMap { $0.storeID == checkpoint.head.storeID ? $0.mark : nil }
     let names = try FolderNames(storage)
-    if names.hasPartials { return nil }
+    guard names.partials.isEmpty else { return nil }
     let numbers = names.numbers
     // The few that the checkpoint doesn't cover; the head is one of them.
     var read: [FoundSegment] = []
     for number in numbers where !checkpoint.head.covers(checkpoint.head.figures(of: number)) {
-      guard let found = try Survey.read(FileName.segment(number), number, storage),
+      guard let found = try Survey.read(number, in: storage),
         found.isIntact(of: checkpoint.head.storeID)
       else { return nil }
       read.append(found)

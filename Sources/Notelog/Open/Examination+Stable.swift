@@ -51,11 +51,9 @@ extension Examination {
     guard let newest else { return false }
     do throws(NotelogError) {
       if try fromStorage(newest.file.byteCount()) < newest.byteCount { return true }
-      for name in try fromStorage(storage.names(in: "")) {
-        guard let number = FileName.segmentNumber(name), number > newest.number,
-          survey.segments[number] == nil
-        else { continue }
-        if try Survey.read(name, number, storage)?.header.kind == .recovered { return true }
+      for number in try FolderNames(storage).numbers
+      where number > newest.number && survey.segments[number] == nil {
+        if try Survey.read(number, in: storage)?.header.kind == .recovered { return true }
       }
       return false
     } catch {

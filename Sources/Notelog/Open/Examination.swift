@@ -136,7 +136,7 @@ struct Examination {
   var highestKnownNumber: UInt32 {
     let named =
       survey.segments.values.flatMap { $0.header.sources.map(\.segment) } + live.entries.map(\.number)
-    return max(survey.highestNumber, report.floor.segment, named.max() ?? 0)
+    return max(survey.names.highest, report.floor.segment, named.max() ?? 0)
   }
 
   /// Line 2: the log in order, with the ends that recovered segments gave to their sources.

@@ -75,33 +75,23 @@ struct Survey {
   private(set) var interruptedCreations: [UInt32] = []
   /// Numbers of files whose header is of another store, or of another number.
   private(set) var foreign: [UInt32] = []
-  /// Output that was never published.
-  private(set) var partials: [String] = []
-  /// The highest number that any file name bears.
-  private(set) var highestNumber: UInt32 = 0
+  let names: FolderNames
 
   /// Reads the headers of all segments in the store's folder.
   ///
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created
   /// when the power went may hold anything, the header of another store's segment among it.
   init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
-    let names = try fromStorage(storage.names(in: ""))
+    names = try FolderNames(storage)
     var found: [FoundSegment] = []
-    for name in names {
-      if FileName.isPartial(name) {
-        partials.append(name)
-        note(FileName.segmentNumber(String(name.dropLast(FileName.partialSuffix.count))))
-      }
-      guard let number = FileName.segmentNumber(name) else { continue }
-      note(number)
-      if let segment = try Self.read(name, number, storage) {
+    for number in names.numbers {
+      if let segment = try Self.read(number, in: storage) {
         found.append(segment)
       } else {
         unreadable.append(number)
-        if try Self.isInterruptedCreation(name, in: storage) { interruptedCreations.append(number) }
+        if try Self.isInterruptedCreation(number, in: storage) { interruptedCreations.append(number) }
       }
     }
-    found.sort { $0.number < $1.number }
     storeID = expected ?? Self.mostFrequentStoreID(in: found)
     for segment in found {
       if segment.header.storeID == storeID, segment.header.number == segment.number {
@@ -110,7 +100,6 @@ struct Survey {
         foreign.append(segment.number)
       }
     }
-    if names.contains(FileName.torn) { note(try Self.highestTailNumber(in: storage)) }
   }
 
   private static func mostFrequentStoreID(in segments: [FoundSegment]) -> ID16? {
@@ -122,14 +111,6 @@ struct Survey {
     return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
   }
 
-  private mutating func note(_ number: UInt32?) { highestNumber = max(highestNumber, number ?? 0) }
-
-  /// The highest segment number in the names of tails kept aside: no number is used twice.
-  static func highestTailNumber(in storage: any Storage) throws(NotelogError) -> UInt32? {
-    let tails = try fromStorage(storage.names(in: FileName.torn))
-    return tails.compactMap(FileName.tailSegmentNumber).max()
-  }
-
   /// Whether there is no segment at all, but for interrupted creations.
   var isEmpty: Bool { segments.isEmpty && foreign.isEmpty && unreadable == interruptedCreations }
 
@@ -139,10 +120,9 @@ struct Survey {
     of storage: any Storage
   ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
     var (hasLog, hasRecords) = (false, false)
-    for name in try fromStorage(storage.names(in: "")) {
-      guard let number = FileName.segmentNumber(name) else { continue }
-      guard let found = try read(name, number, storage) else {
-        if try !isInterruptedCreation(name, in: storage) { hasRecords = true }
+    for number in try fromStorage(storage.names(in: "")).compactMap(FileName.segmentNumber) {
+      guard let found = try read(number, in: storage) else {
+        if try !isInterruptedCreation(number, in: storage) { hasRecords = true }
         continue
       }
       defer { found.file.close() }
@@ -158,9 +138,9 @@ struct Survey {
 
   /// Whether a file without a header has nothing where the first unit would be, and behind.
   private static func isInterruptedCreation(
-    _ name: String, in storage: any Storage
+    _ number: UInt32, in storage: any Storage
   ) throws(NotelogError) -> Bool {
-    let file = try fromStorage(storage.openFile(name, .read))
+    let file = try fromStorage(storage.openFile(FileName.segment(number), .read))
     defer { file.close() }
     return try fromStorage(isInterruptedCreation(file))
   }
@@ -174,10 +154,8 @@ struct Survey {
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
-  static func read(
-    _ name: String, _ number: UInt32, _ storage: any Storage
-  ) throws(NotelogError) -> FoundSegment? {
-    let file = try fromStorage(storage.openFile(name, .read))
+  static func read(_ number: UInt32, in storage: any Storage) throws(NotelogError) -> FoundSegment? {
+    let file = try fromStorage(storage.openFile(FileName.segment(number), .read))
     return try read(file, number)
   }
 
@@ -200,10 +178,21 @@ struct Survey {
     var header = first ?? second
     if let second, second.number == number, header?.number != number { header = second }
     let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
-    if header?.number != number, let trailer {
-      let third = try readHeader(file, at: trailer.footerOffset + Layout.frameHeaderByteCount)
-      if header == nil || third?.number == number { header = third }
+    // A footer begins with the third copy. Then it says whether it lists all that was in the segment: what
+    // checks the footer checks this.
+    var footer = Buffer()
+    if let trailer {
+      let place = trailer.footerOffset + Layout.frameHeaderByteCount
+      try fromStorage(footer.fillForgiving(Layout.footerPrefixByteCount, from: file, at: place))
     }
+    if header?.number != number, let third = try? SegmentHeader(footer.bytes, at: 0),
+      header == nil || third.number == number
+    {
+      header = third
+    }
+    let isIncomplete =
+      footer.count == Layout.footerPrefixByteCount
+      && footer.bytes.load(UInt32.self, at: Layout.headerByteCount + 4) == 1
     var badCopies: [Int] = []
     if first == nil || first != header { badCopies.append(0) }
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
@@ -214,22 +203,10 @@ struct Survey {
       }
       return nil
     }
-    let isIncomplete = if let trailer { try readIncompleteness(file, trailer) } else { false }
     return FoundSegment(
       number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
       trailer: trailer,
       isIncomplete: isIncomplete)
-  }
-
-  /// Whether a footer says that it does not list all that was in the segment. What checks the footer checks
-  /// this.
-  private static func readIncompleteness(
-    _ file: any StorageFile, _ trailer: Trailer
-  ) throws(NotelogError) -> Bool {
-    var buffer = Buffer(capacity: 4)
-    let place = trailer.footerOffset + Layout.frameHeaderByteCount + Layout.headerByteCount + 4
-    do { try buffer.fill(4, from: file, at: place) } catch { throw NotelogError(error) }
-    return buffer.count == 4 && buffer.bytes.load(UInt32.self, at: 0) == 1
   }
 
   /// The header at a place of a file, if there is one.
@@ -262,30 +239,34 @@ extension FileName {
   }
 }
 
-/// The names in a store's folder, as far as they matter to whoever knows the segments already.
+/// The names in a store's folder, as far as they matter to whoever looks for its segments.
 struct FolderNames {
   /// All segments' numbers, ascending.
   let numbers: [UInt32]
-  /// The highest number that any name bears, those of tails kept aside among them.
+  /// Output that was never published.
+  let partials: [String]
+  /// The highest number that any name bears, also of such output and of tails kept aside: none is used twice.
   let highest: UInt32
-  /// Whether somebody left a file half written.
-  let hasPartials: Bool
 
   init(_ storage: any Storage) throws(NotelogError) {
-    var (numbers, hasPartials, hasTails) = ([UInt32](), false, false)
+    var (numbers, others) = ([UInt32](), [String]())
     try fromStorage(
       storage.forEachName(in: "") { name in
         if let number = FileName.segmentNumber(name) {
           numbers.append(number)
-        } else {
-          hasPartials = hasPartials || FileName.isPartial(name)
-          hasTails = hasTails || FileName.isTorn(name)
+        } else if let name = try? UTF8Span(validating: name) {
+          others.append(String(copying: name))
         }
       })
     self.numbers = numbers.sorted()
-    self.hasPartials = hasPartials
-    let tail = hasTails ? try Survey.highestTailNumber(in: storage) ?? 0 : 0
-    highest = max(self.numbers.last ?? 0, tail)
+    partials = others.filter(FileName.isPartial)
+    numbers += partials.compactMap {
+      FileName.segmentNumber(String($0.dropLast(FileName.partialSuffix.count)))
+    }
+    if others.contains(FileName.torn) {
+      numbers += try fromStorage(storage.names(in: FileName.torn)).compactMap(FileName.tailSegmentNumber)
+    }
+    highest = numbers.max() ?? 0
   }
 }
 

@@ -63,27 +63,10 @@ package enum FileName {
 
   /// Whether the store writes a file under the name, to give it another. Whatever else ends like that is none
   /// of ours.
-  package static func isPartial(_ name: String) -> Bool { isPartial(name.utf8.span) }
-
-  /// The same of a folder's bytes.
-  package static func isPartial(_ name: Span<UInt8>) -> Bool {
-    let suffix = partialSuffix.utf8.span
-    guard name.count > suffix.count, isEqual(name.extracting(last: suffix.count), suffix) else {
-      return false
-    }
-    let whole = name.extracting(droppingLast: suffix.count)
-    return segmentNumber(whole) != nil || isEqual(whole, index.utf8.span)
-      || isEqual(whole, keyring.utf8.span) || isEqual(whole, keyringCopy.utf8.span)
-      || isEqual(whole, schemas.utf8.span)
-  }
-
-  /// Whether the name is the folder's of tails kept aside.
-  package static func isTorn(_ name: Span<UInt8>) -> Bool { isEqual(name, torn.utf8.span) }
-
-  private static func isEqual(_ name: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
-    guard name.count == other.count else { return false }
-    for place in name.indices where name[place] != other[place] { return false }
-    return true
+  package static func isPartial(_ name: String) -> Bool {
+    guard name.hasSuffix(partialSuffix) else { return false }
+    let whole = String(name.dropLast(partialSuffix.count))
+    return segmentNumber(whole) != nil || [index, keyring, keyringCopy, schemas].contains(whole)
   }
 
   /// Whether a segment can have the number.

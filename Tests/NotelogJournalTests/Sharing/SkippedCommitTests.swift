@@ -46,7 +46,7 @@ import Testing
       try writer.abandon()
       try Journal.open(in: disk, options: .small).abandon()
       let later = try FolderNames(disk).numbers.compactMap { number in
-        try Survey.read(FileName.segment(number), number, disk)?.header
+        try Survey.read(number, in: disk)?.header
       }.filter { $0.kind.isLog && $0.number > 1 }
       if later.count == 1, later[0].kind == .recovered, later[0].firstSequence > last { passedCount += 1 }
       try follower.refresh()
