@@ -18,11 +18,11 @@ extension Examination {
     _ storage: any Storage, storeID: ID16? = nil
   ) throws(NotelogError) -> Examination {
     var previous: (damages: [Finding], error: String, names: Set<String>)?
-    var repetitions = 1
-    for attempt in 1... {
-      var examined: Examination?
-      var failure: NotelogError?
-      do { examined = try Examination(storage, storeID: storeID) } catch { failure = error }
+    var (repetitions, attempt) = (1, 0)
+    while true {
+      attempt += 1
+      let outcome = Result { () throws(NotelogError) in try Examination(storage, storeID: storeID) }
+      let examined = try? outcome.get()
       if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
         !(try examined.wasCutMeanwhile(in: storage))
       {
@@ -31,15 +31,14 @@ extension Examination {
       // A head that was finished meanwhile is shorter than it was: where there is another since, somebody is
       // writing.
       let names = Set((try? storage.names(in: "")) ?? [])
-      let finding = (examined?.report.damages ?? [], failure?.message ?? "", names)
+      var message = ""
+      if case .failure(let error) = outcome { message = error.message }
+      let finding = (examined?.report.damages ?? [], message, names)
       let isSame = previous.map { $0 == finding } ?? false
       repetitions = isSame ? repetitions + 1 : 1
       previous = finding
-      guard repetitions == believedAfter || attempt == maximumAttempts else { continue }
-      if let examined { return examined }
-      if let failure { throw failure }
+      if repetitions == believedAfter || attempt == maximumAttempts { return try outcome.get() }
     }
-    throw NotelogError(.inputOutput, "the store could not be read")
   }
 
   /// Whether a recovered segment's sources have not been cut and finished yet.
