@@ -152,7 +152,10 @@ extension SegmentReader {
     _ trailer: Trailer, evenIfIncomplete: Bool = false,
     _ body: (FooterEntry, RawSpan) throws(StorageError) -> Void
   ) throws(StorageError) -> FooterState {
-    guard let header = try footerHeader(trailer) else { return .unreadable }
+    guard let header = try wholeFrame(at: trailer.footerOffset, .footer),
+      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
+      header.payloadByteCount >= Layout.footerPrefixByteCount
+    else { return .unreadable }
     let payload = try payload(of: header, at: trailer.footerOffset)
     let count = Int(payload.load(UInt32.self, at: Layout.headerByteCount))
     let incompleteness = payload.load(UInt32.self, at: Layout.headerByteCount + 4)
@@ -166,15 +169,6 @@ extension SegmentReader {
       place += entry.entryByteCount
     }
     return incompleteness == 1 ? .incomplete : .complete
-  }
-
-  /// The header of the footer that a trailer speaks of, if there is one.
-  private mutating func footerHeader(_ trailer: Trailer) throws(StorageError) -> FrameHeader? {
-    guard let header = try wholeFrame(at: trailer.footerOffset, .footer),
-      header.payloadChecksum == trailer.footerChecksum, header.frameByteCount == trailer.footerByteCount,
-      header.payloadByteCount >= Layout.footerPrefixByteCount
-    else { return nil }
-    return header
   }
 
   /// Whether that many entries fill the payload exactly.

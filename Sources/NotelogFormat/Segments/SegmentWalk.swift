@@ -122,10 +122,6 @@ public struct LostBytes: Sendable {
   public let previous: FrameHeader?
   public let next: FrameHeader?
 
-  init(range: Range<Int>, previous: FrameHeader?, next: FrameHeader?) {
-    (self.range, self.previous, self.next) = (range, previous, next)
-  }
-
   /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can
   /// tell that nothing was lost but a mark, which no record depends on once it is below the floor.
   package func mayHoldContent(in kind: SegmentKind) -> Bool {
