@@ -32,7 +32,7 @@ import Testing
   /// What a live set becomes by the changes that a segment holds.
   private func apply(_ changes: [LiveChange], to live: LiveSet) throws -> LiveSet {
     let disk = SimulatedDisk()
-    var builder = try SegmentBuilder.create(in: disk, number: 9, salt: 5)
+    var builder = try SegmentBuilder(in: disk, number: 9, salt: 5)
     for change in changes {
       var payload = Buffer()
       change.append(to: &payload)

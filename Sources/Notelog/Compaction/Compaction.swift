@@ -48,7 +48,7 @@ struct Compaction: ~Copyable, Sendable {
     self.needed = needed
     entries = try Self.entries(sources.first)
     coverage = FooterCoverage(of: sources.first)
-    do { builder = try SegmentBuilder.create(in: storage, number: number, salt: salt) } catch {
+    do { builder = try SegmentBuilder(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
     }
   }

@@ -7,16 +7,13 @@ import NotelogStorage
 /// Brings a store that was not closed in order into a state in which every segment is finished.
 struct Recovery {
   let storage: any Storage
-  let examination: Examination
+  private(set) var examination: Examination
   /// Whether there was no room for recovery as it usually is.
   var isDiskFull = false
 
-  /// A log segment that reaches beyond the floor, and what of it stays.
-  private struct Cut {
-    let source: SegmentSource
-    /// How the live set will identify what stays; nothing where nothing does.
-    let entry: LiveEntry?
-  }
+  /// A log segment that reaches beyond the floor, what of it stays, and how the live set will identify that;
+  /// nothing where nothing does.
+  private typealias Cut = (source: SegmentSource, entry: LiveEntry?)
 
   /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources
   /// are cut afterwards.
@@ -27,9 +24,7 @@ struct Recovery {
     }
     let isLimitKept = keptByteCount <= FormatLimits.maximumSegmentByteCount
     if isLimitKept, isCopyTooLong, canRaiseFloor {
-      var raised = Recovery(storage: storage, examination: try fromStorage(raiseFloor()))
-      raised.isDiskFull = isDiskFull
-      return try raised.run(number: number, salt: salt)
+      return try fromStorage(raiseFloor()).run(number: number, salt: salt)
     }
     let cuts = try fromStorage(findCuts())
     // No writer leaves more than a segment or two above the floor.
@@ -65,8 +60,8 @@ struct Recovery {
   /// Writes what is whole above the floor once more where it is, and syncs it: an earlier write may be in
   /// memory only, and an earlier sync may have failed. It takes no room.
   ///
-  /// - Returns: The examination with the floor behind it.
-  private func raiseFloor() throws(StorageError) -> Examination {
+  /// - Returns: The recovery of what is then below the floor.
+  private func raiseFloor() throws(StorageError) -> Recovery {
     let (floor, end) = (examination.report.floor, examination.end)
     for segment in examination.log where segment.number >= floor.segment && segment.number <= end.segment {
       let start = segment.number == floor.segment ? floor.offset : 0
@@ -79,9 +74,9 @@ struct Recovery {
     }
     // Their names must be durable too before a segment speaks of them.
     try storage.makeNamesDurable()
-    var raised = examination
-    raised.kept = []
-    raised.report.floor = end
+    var raised = self
+    raised.examination.kept = []
+    raised.examination.report.floor = end
     return raised
   }
 
@@ -150,13 +145,13 @@ struct Recovery {
     where segment.number >= floor.segment && segment.header.kind == .log {
       let keeps = segment.number == floor.segment
       guard keeps, floor.offset > (try segment.unitsStart()) else {
-        cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: 0), entry: nil))
+        cuts.append((SegmentSource(segment: segment.number, keptByteCount: 0), nil))
         continue
       }
       let kept = Self.keptByteCount(of: segment, floor: floor)
       var buffer = Buffer()
       let finished = try Self.footer(of: segment, kept: kept, into: &buffer)
-      cuts.append(Cut(source: SegmentSource(segment: segment.number, keptByteCount: kept), entry: finished))
+      cuts.append((SegmentSource(segment: segment.number, keptByteCount: kept), finished))
     }
     return cuts
   }
@@ -191,7 +186,7 @@ struct Recovery {
     }
     if let entry = examination.missingHead { live.insert(entry) }
     let firstSequence = examination.nextSequence
-    var builder = try SegmentBuilder.create(in: storage, number: number, salt: salt)
+    var builder = try SegmentBuilder(in: storage, number: number, salt: salt)
     do {
       try builder.append(live, firstSequence: firstSequence)
       try copyKept(to: &builder)
@@ -209,12 +204,10 @@ struct Recovery {
 
   /// Copies the whole transactions above the floor, segment by segment: what is read for one serves the next.
   private func copyKept(to builder: inout SegmentBuilder) throws(StorageError) {
-    var rest = examination.kept[...]
-    for segment in examination.log where rest.first?.segment == segment.number {
+    for segment in examination.log where segment.number >= examination.report.floor.segment {
       var walk = segment.walk()
-      while let kept = rest.first, kept.segment == segment.number {
+      for kept in examination.kept where kept.segment == segment.number {
         try Self.copy(kept.range, &walk, to: &builder)
-        rest.removeFirst()
       }
     }
   }

@@ -404,7 +404,7 @@ struct SalvageWriter {
     _ places: [SalvageTable.Place], from first: Int, _ report: inout SalvageSummary
   ) throws(StorageError) -> Int {
     let salt = options.random()
-    var builder = try SegmentBuilder.create(in: target, number: number, salt: salt)
+    var builder = try SegmentBuilder(in: target, number: number, salt: salt)
     var next = first
     do throws(StorageError) {
       while next < places.count, builder.end < aim {

@@ -20,21 +20,13 @@ package struct SegmentBuilder: ~Copyable {
 
   private var temporaryName: String { FileName.segment(number) + FileName.partialSuffix }
 
-  private init(_ storage: any Storage, file: any StorageFile, number: UInt32, salt: UInt64) {
+  /// Creates the file.
+  package init(in storage: any Storage, number: UInt32, salt: UInt64) throws(StorageError) {
     self.number = number
     self.salt = SegmentSalt(salt)
     self.storage = storage
-    self.file = file
+    file = try storage.openFile(FileName.segment(number) + FileName.partialSuffix, .createNew)
     buffer.appendZeros(Layout.firstFrameOffset)
-  }
-
-  /// Creates the file.
-  package static func create(
-    in storage: any Storage, number: UInt32, salt: UInt64
-  ) throws(StorageError) -> SegmentBuilder {
-    let name = FileName.segment(number) + FileName.partialSuffix
-    let file = try storage.openFile(name, .createNew)
-    return SegmentBuilder(storage, file: file, number: number, salt: salt)
   }
 
   /// Appends the live set, the first frame of a segment of the log.

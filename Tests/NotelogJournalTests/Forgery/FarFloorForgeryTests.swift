@@ -16,7 +16,7 @@ import Testing
     var live = LiveSet()
     for number in 1...segmentCount {
       let salt = UInt64(100 + number)
-      var builder = try SegmentBuilder.create(in: disk, number: number, salt: salt)
+      var builder = try SegmentBuilder(in: disk, number: number, salt: salt)
       try builder.append(live, firstSequence: UInt64(number))
       let start = builder.end
       var payload = Buffer()
