@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 extension Journal {
   /// Copies what is live in segments that hold dead bytes, and deletes them.

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 /// A store's journal, open.
 ///
