@@ -53,8 +53,6 @@ extension Examination {
     var reachedFooter = false
     /// Whether what follows is nothing but zeros.
     var isZeroBehind = false
-    /// Whether the last unit is a close mark.
-    var endsInCloseMark = false
     /// Whether there was any unit at all.
     var isEmpty = true
   }
@@ -110,13 +108,10 @@ extension Examination {
       case .transaction(let range):
         if let expected, range.sequence != expected, header.kind == .log { return outcome }
         expected = range.sequence + 1
-        highestSequence = max(highestSequence, range.sequence)
+        witnesses.hear(.zero, before: range.sequence + 1)
         kept.append((segment.number, range))
         outcome.end = range.end
-        outcome.endsInCloseMark = false
-      case .close(let end):
-        outcome.end = end
-        outcome.endsInCloseMark = true
+      case .close(let end): outcome.end = end
       case .footer(let end):
         outcome.reachedFooter =
           segment.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
@@ -143,7 +138,7 @@ extension Examination {
     let isLast = index == log.count - 1
     end = LogPosition(segment: segment.number, offset: outcome.end)
     if isLast, outcome.isZeroBehind, outcome.end > 0, report.floor.segment == segment.number {
-      let closedAtEnd = outcome.endsInCloseMark && outcome.end == segment.end
+      let closedAtEnd = closing != nil && outcome.end == segment.end
       // Or nothing was ever written to it; a recovered segment is written as a whole, and its footer is
       // missing here.
       let unitsStart = try segment.unitsStart()

@@ -7,7 +7,7 @@ import NotelogStorage
 /// The state of a store, worked out from its segments.
 struct Examination {
   /// What says how far the log went.
-  private(set) var witnesses: Witnesses
+  var witnesses: Witnesses
   let survey: Survey
   let storeID: ID16
   /// The log's segments in order, without those that a recovered segment took the place of.
@@ -23,8 +23,6 @@ struct Examination {
   var cut: [FoundSegment] = []
   /// The close mark that the log ends in, if it does.
   var closing: CloseMark?
-  /// The highest sequence number seen in any frame, torn ones included.
-  var highestSequence: UInt64 = 0
   /// The sequence number that would follow what is whole behind the floor; nothing where nothing is.
   var sequenceAfterWhole: UInt64?
   var live = LiveSet()
@@ -87,8 +85,8 @@ struct Examination {
 
   /// The sequence number that the next transaction gets.
   var nextSequence: UInt64 {
-    min(
-      max(highestSequence + 1, newest?.header.firstSequence ?? 1), UInt64(FormatLimits.maximumSequence))
+    let next = max(1, witnesses.nextSequence, newest?.header.firstSequence ?? 1)
+    return min(next, UInt64(FormatLimits.maximumSequence))
   }
 
   /// Something is lost of a segment, or all of it.
@@ -189,8 +187,6 @@ extension Examination {
       }
     }
     report.floor = witnesses.floor
-    // None of these numbers comes again.
-    if witnesses.nextSequence > 0 { highestSequence = witnesses.nextSequence - 1 }
   }
 
   /// Looks for a close mark that the log's last file ends in. Where there is one, no mark can name a higher
