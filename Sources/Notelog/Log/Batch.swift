@@ -157,7 +157,9 @@ struct Batch: ~Copyable {
   var isOfKeys = false
 
   /// Whether it may take the share of the deletions: then a full disk is no reason to refuse it.
-  var takesReserve: Bool { isOfKeys || frames.allSatisfy(\.header.kind.isFreeing) }
+  var takesReserve: Bool {
+    isOfKeys || frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange }
+  }
 
   /// The index of the frame that an id has in the batch.
   func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }

@@ -44,14 +44,6 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Whether it makes room: such frames are written on a full disk, out of the reserve.
-  package var isFreeing: Bool {
-    switch self {
-    case .tombstone, .liveChange: true
-    case .record, .chunk, .commit, .liveSet, .close, .footer: false
-    }
-  }
-
   /// The longest payload the kind may have.
   @inlinable
   public var maximumPayloadByteCount: Int {
