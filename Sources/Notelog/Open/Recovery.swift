@@ -235,10 +235,7 @@ struct Recovery {
     payload.appendZeros(CommitMark.byteCount)
     var bytes = payload.mutableBytes
     mark.write(into: &bytes, at: 0)
-    try builder.append(
-      FrameHeader(
-        .commit, payloadByteCount: CommitMark.byteCount, sequence: range.sequence,
-        payloadChecksum: Checksum.of(payload.bytes)), payload.bytes)
+    try builder.append(FrameHeader(.commit, sequence: range.sequence, of: payload.bytes), payload.bytes)
   }
 }
 

@@ -176,3 +176,18 @@ struct Location: Equatable, Sendable, BitwiseCopyable {
   /// The bytes that count as live: the frame and its footer entry.
   var liveByteCount: Int { frameByteCount + Int(entryByteCount) }
 }
+
+// MARK: - A frame that is laid out and has no place yet: FORMAT.md §5.
+
+/// A frame whose header waits for sequence number and place.
+struct PendingFrame: BitwiseCopyable {
+  var header: FrameHeader
+  var start: Int
+  var envelopeByteCount: Int
+
+  /// Where its payload is in the bytes that it is laid out in.
+  var payload: Range<Int> {
+    let payloadStart = start + Layout.frameHeaderByteCount
+    return payloadStart..<payloadStart + header.payloadByteCount
+  }
+}

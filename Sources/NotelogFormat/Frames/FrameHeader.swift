@@ -29,6 +29,12 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     self.payloadChecksum = payloadChecksum
   }
 
+  /// The header of a frame of the log itself, with a payload that is at hand.
+  package init(_ kind: FrameKind, sequence: UInt64, of payload: RawSpan) {
+    self.init(
+      kind, payloadByteCount: payload.byteCount, sequence: sequence, payloadChecksum: Checksum.of(payload))
+  }
+
   /// The bytes the whole frame takes, padding included.
   @inlinable
   public var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
@@ -106,26 +112,5 @@ public struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   @inline(__always)
   public func headerChecksum(_ bytes: RawSpan, place: Int) -> UInt32 {
     Checksum.of(UInt32(truncatingIfNeeded: place), bytes, after: share)
-  }
-}
-
-// MARK: - A frame that is laid out and has no place yet: FORMAT.md §5.
-
-/// A frame whose header waits for sequence number and place.
-package struct PendingFrame: BitwiseCopyable {
-  package var header: FrameHeader
-  package var start: Int
-  package var envelopeByteCount: Int
-
-  package init(header: FrameHeader, start: Int, envelopeByteCount: Int) {
-    self.header = header
-    self.start = start
-    self.envelopeByteCount = envelopeByteCount
-  }
-
-  /// Where its payload is in the bytes that it is laid out in.
-  package var payload: Range<Int> {
-    let payloadStart = start + Layout.frameHeaderByteCount
-    return payloadStart..<payloadStart + header.payloadByteCount
   }
 }

@@ -88,13 +88,6 @@ package struct LiveSet: Equatable, Sendable {
     for entry in entries { entry.append(to: &buffer) }
   }
 
-  /// The header of the frame that holds it, the first of a log's segment.
-  package func frameHeader(firstSequence: UInt64) -> FrameHeader {
-    FrameHeader(
-      .liveSet, payloadByteCount: count * Layout.liveEntryByteCount, sequence: firstSequence,
-      payloadChecksum: checksum)
-  }
-
   /// The checksum that headers and close marks carry.
   package var checksum: UInt32 {
     var payload = Buffer(capacity: count * Layout.liveEntryByteCount)

@@ -82,10 +82,9 @@ package struct CloseMark: Equatable, Sendable {
     var bytes = buffer.mutableBytes
     let payloadStart = start + Layout.frameHeaderByteCount
     write(into: &bytes, at: payloadStart)
-    FrameHeader(
-      .close, payloadByteCount: Self.byteCount, sequence: sequence,
-      payloadChecksum: Checksum.of(bytes.bytes.extracting(payloadStart..<payloadStart + Self.byteCount))
-    ).write(into: &bytes, at: start, salt: salt, place: offset)
+    let payload = bytes.bytes.extracting(droppingFirst: payloadStart)
+    FrameHeader(.close, sequence: sequence, of: payload).write(
+      into: &bytes, at: start, salt: salt, place: offset)
   }
 }
 

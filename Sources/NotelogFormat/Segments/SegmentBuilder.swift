@@ -33,7 +33,7 @@ package struct SegmentBuilder: ~Copyable {
   package mutating func append(_ live: LiveSet, firstSequence: UInt64) throws(StorageError) {
     var payload = Buffer()
     live.append(to: &payload)
-    try append(live.frameHeader(firstSequence: firstSequence), payload.bytes)
+    try append(FrameHeader(.liveSet, sequence: firstSequence, of: payload.bytes), payload.bytes)
   }
 
   /// Where the next frame goes.

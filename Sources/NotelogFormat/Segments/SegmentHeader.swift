@@ -168,7 +168,8 @@ extension SegmentHeader {
     var bytes = buffer.mutableBytes
     write(into: &bytes, at: 0)
     write(into: &bytes, at: Layout.headerCopyOffset)
-    live.frameHeader(firstSequence: firstSequence).write(
+    let payload = bytes.bytes.extracting(droppingFirst: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
+    FrameHeader(.liveSet, sequence: firstSequence, of: payload).write(
       into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
     return buffer
   }
