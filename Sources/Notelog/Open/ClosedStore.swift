@@ -49,11 +49,17 @@ struct ClosedStore {
       segments.reserveCapacity(numbers.count)
       // Both in order of number: but for the head, each file is the next live segment's.
       for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
-        guard entry.number == number,
-          let segment = Self.segment(
-            entry, read.find(number) { $0.number }, checkpoint.head.figures(of: number), storage)
-        else { return nil }
-        segments.append(segment)
+        guard entry.number == number else { return nil }
+        if let found = read.find(number, by: { $0.number }) {
+          guard found.entry == entry else { return nil }
+          segments.append(Segment(found, entry: entry))
+        } else {
+          guard let figures = checkpoint.head.figures(of: number) else { return nil }
+          segments.append(
+            Segment(
+              number: number, kind: figures.kind, salt: SegmentSalt(entry.salt),
+              file: DeferredFile(segment: number, in: storage), entry: entry))
+        }
       }
       self.checkpoint = checkpoint
       self.head = head
@@ -83,18 +89,6 @@ struct ClosedStore {
     var walk = head.walk(from: beginning.end, to: closing.range.lowerBound)
     try walk.applyLiveChanges(to: &live)
     return closing.mark.speaks(of: live) ? live : nil
-  }
-
-  /// A segment of the live set, if it is what was read, or what the checkpoint speaks of.
-  private static func segment(
-    _ entry: LiveEntry, _ found: FoundSegment?, _ figures: CheckpointHead.SegmentFigures?,
-    _ storage: any Storage
-  ) -> Segment? {
-    if let found { return found.entry == entry ? Segment(found, entry: entry) : nil }
-    guard let figures else { return nil }
-    return Segment(
-      number: entry.number, kind: figures.kind, salt: SegmentSalt(entry.salt),
-      file: DeferredFile(segment: entry.number, in: storage), entry: entry)
   }
 }
 

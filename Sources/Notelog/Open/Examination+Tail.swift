@@ -13,11 +13,9 @@ extension Examination {
       report.wasClosed = floor.segment == 0
       return
     }
-    var expected: UInt64?
-    defer { sequenceAfterWhole = expected }
     for index in first..<log.count {
       let start = log[index].number == floor.segment ? floor.offset : Layout.firstFrameOffset
-      var outcome = try walk(log[index], from: start, expected: &expected)
+      var outcome = try walk(log[index], from: start)
       if isInterruptedCreation(log[index], outcome) { outcome = Outcome(end: 0) }
       guard outcome.reachedFooter else {
         try endLog(index, outcome)
@@ -89,25 +87,25 @@ extension Examination {
     noteLostFrames(in: number)
   }
 
-  private mutating func walk(
-    _ segment: FoundSegment, from start: Int, expected: inout UInt64?
-  ) throws(StorageError) -> Outcome {
+  private mutating func walk(_ segment: FoundSegment, from start: Int) throws(StorageError) -> Outcome {
     let header = segment.header
     var walk = segment.walk(from: max(start, Layout.firstFrameOffset))
     var outcome = Outcome(end: start)
     if start <= Layout.firstFrameOffset {
       // The live set comes before the units. Without it, the segment was never completed.
       guard try walk.reader.wholeFrame(at: Layout.firstFrameOffset, .liveSet) != nil,
-        try walk.advance() != nil, expected == nil || expected == header.firstSequence
+        try walk.advance() != nil, sequenceAfterWhole == nil || sequenceAfterWhole == header.firstSequence
       else { return Outcome(end: 0) }
-      expected = header.firstSequence
+      sequenceAfterWhole = header.firstSequence
       outcome.end = walk.next
     }
     while outcome.end <= segment.end {
       switch try walk.unit() {
       case .transaction(let range):
-        if let expected, range.sequence != expected, header.kind == .log { return outcome }
-        expected = range.sequence + 1
+        if let sequenceAfterWhole, range.sequence != sequenceAfterWhole, header.kind == .log {
+          return outcome
+        }
+        sequenceAfterWhole = range.sequence + 1
         witnesses.hear(.zero, before: range.sequence + 1)
         kept.append((segment.number, range))
         outcome.end = range.end
@@ -116,7 +114,7 @@ extension Examination {
         outcome.reachedFooter =
           segment.trailer?.footerOffset == outcome.end && end + Layout.trailerByteCount == segment.end
         if outcome.reachedFooter { outcome.end = segment.end }
-        if header.kind == .recovered { expected = header.firstSequence }
+        if header.kind == .recovered { sequenceAfterWhole = header.firstSequence }
         return outcome
       case .none:
         outcome.isZeroBehind = try walk.reader.isZero(from: outcome.end)

@@ -121,20 +121,13 @@ struct Recovery {
         continue
       }
       defer { file.close() }
-      if try Self.isBeginning(file, of: tail) {
+      // All that an interruption leaves of it is its beginning.
+      let kept = try file.readWhole(upTo: tail.byteCount)
+      if kept.count <= tail.byteCount, kept.rawSpan.elementsEqual(tail.extracting(first: kept.count)) {
         try file.writeAll(tail, at: 0)
         return try file.makeDurable()
       }
     }
-  }
-
-  /// Whether a file holds nothing but the beginning of some bytes: all that an interruption leaves of them.
-  private static func isBeginning(_ file: any StorageFile, of bytes: RawSpan) throws(StorageError) -> Bool {
-    let byteCount = try file.byteCount()
-    guard byteCount <= bytes.byteCount else { return false }
-    var buffer = Buffer()
-    try buffer.fill(byteCount, from: file, at: 0)
-    return buffer.bytes.elementsEqual(bytes.extracting(first: byteCount))
   }
 
   /// The segments of the log that reach beyond the floor, with the length of each that lies below it.

@@ -114,17 +114,12 @@ final class Segment: Sendable {
 
 /// What going through a segment's entries came to.
 struct EntryReading: Sendable {
-  /// Bytes where frames were, and which of them, nothing in the segment says.
-  struct Loss: Sendable {
-    let range: Range<Int>
-    /// No frame in it had a higher sequence number; nothing where that isn't known.
-    let highestSequence: UInt64?
-  }
-
   /// What does not check and costs nothing: the footer, where the frames are all there; a mark; the live
   /// set's frame.
   var damages: [Finding] = []
-  var losses: [Loss] = []
+  /// Bytes where frames were, and which of them, nothing in the segment says. No frame in them had a higher
+  /// sequence number; nothing where that isn't known.
+  var losses: [(range: Range<Int>, highestSequence: UInt64?)] = []
   /// Where the frames end of a finished segment of which none is lost, as its footer says, or as they make
   /// the footer that is meant.
   var framesEnd: Int?
@@ -212,7 +207,7 @@ extension Segment {
     }
     let wanted = min(limit, end)
     if fileEnd < wanted, first < wanted {
-      reading.losses.append(EntryReading.Loss(range: max(fileEnd, first)..<wanted, highestSequence: nil))
+      reading.losses.append((max(fileEnd, first)..<wanted, nil))
     }
     return walk.place
   }
@@ -232,8 +227,7 @@ extension Segment {
       range = min(range.lowerBound + byteCount, range.upperBound)..<range.upperBound
       if range.isEmpty { return }
     }
-    reading.losses.append(
-      EntryReading.Loss(range: range, highestSequence: lost.highestSequence(in: kind)))
+    reading.losses.append((range, lost.highestSequence(in: kind)))
   }
 
   /// In a finished segment without a trailer, the footer that its frames make tells whether all of them are
@@ -252,7 +246,7 @@ extension Segment {
     if reading.framesEnd != nil {
       reading.losses = []
     } else if reading.losses.isEmpty {
-      reading.losses.append(EntryReading.Loss(range: rest, highestSequence: nil))
+      reading.losses.append((rest, nil))
     }
     reading.damages.append(
       Finding(.footer, segment: number, offset: rest.lowerBound, byteCount: rest.count))
