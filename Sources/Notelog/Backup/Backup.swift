@@ -32,10 +32,14 @@ extension Journal {
     random: UInt64 = .random(in: 0...UInt64.max),
     progress: @escaping WorkProgress.Report = { _, _ in true },
     companions: (ID16) throws(NotelogError) -> Bool = { _ in true }
-  ) throws(NotelogError) -> BackupReport {
+  ) throws(NotelogError) -> BackupSummary {
     let pin = try fromStorage(Pins(source).acquireIfWritable(random))
     let storeID = try Examination.stable(source).storeID
-    let claim = try BackupClaim.acquire(target, for: storeID)
+    // Before anything is touched: the lock of a store has the same name.
+    _ = try BackupManifest.read(target, of: storeID)
+    let lock = try lockBackup(target)
+    defer { lock.close() }
+    let previous = try beginBackup(in: target, of: storeID)
     var attempts = ReadingAttempts(of: source)
     var backup: Backup
     var isWhole: Bool
@@ -48,39 +52,62 @@ extension Journal {
       // What was read may not be durable yet; a copy of it must not outlive it.
       try examination.synchronize(in: source)
       backup = Backup(
-        of: source, examination, to: target, after: claim.manifest, checksParts: checksParts, progress)
+        of: source, examination, to: target, after: previous, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }
       // A recovery may have cut the log between the examination and the copy.
       isWhole = attempts.accept(backup.finding)
       if isWhole, !backup.isBehind { isWhole = try companions(storeID) }
     } while !isWhole
     if backup.isBehind {
-      let position = claim.manifest.position
-      backup.report.damages.append(
+      let position = previous.position
+      backup.summary.findings.append(
         Finding(.endsBeforeBackup, segment: position.segment, offset: position.offset))
     } else {
       try backup.publish()
     }
-    _ = consume claim
     _ = consume pin
-    return backup.report
+    return backup.summary
+  }
+
+  /// Holds a folder for as long as a backup is being made in it.
+  private static func lockBackup(_ target: any Storage) throws(NotelogError) -> any StorageFile {
+    do { return try target.openLocked(FileName.lock, .lock, .exclusive) } catch {
+      guard error.call == .lock, error.errno == SystemErrno.wouldBlock else { throw NotelogError(error) }
+      throw NotelogError.busy(
+        "a backup is being made in '\(target.path)'", FileName.lock, in: target, cause: error)
+    }
+  }
+
+  /// The backup that is in a folder; whoever held the lock may have begun it. The folder belongs to the store
+  /// from the first moment: a manifest without parts says so before anything else is written.
+  private static func beginBackup(
+    in target: any Storage, of storeID: ID16
+  ) throws(NotelogError) -> BackupManifest {
+    if let manifest = try BackupManifest.read(target, of: storeID) { return manifest }
+    let manifest = BackupManifest(storeID: storeID)
+    try fromStorage(manifest.write(to: target))
+    return manifest
   }
 }
 
 // MARK: - Copies what is new of a store in use: FORMAT.md §26.
 
 /// What a backup did.
-struct BackupReport: Sendable {
-  /// Segments that were copied, and those that the backup had already.
-  var copiedSegments = 0
-  var keptSegments = 0
-  /// Segments among those copied that the backup had, and that did not check there any more.
-  var healedSegments = 0
-  var copiedByteCount = 0
-  /// Where the log ended when it was taken; all before it was durable.
-  var position = LogPosition.zero
-  /// What does not check in the store, as far as it was read.
-  var damages: [Finding] = []
+public struct BackupSummary: Sendable {
+  /// How many segments were copied.
+  public internal(set) var copiedSegments = 0
+  /// How many segments the backup had already.
+  public internal(set) var keptSegments = 0
+  /// How many of the segments copied the backup had, but damaged.
+  public internal(set) var healedSegments = 0
+  /// How many bytes were copied.
+  public internal(set) var copiedByteCount = 0
+  /// What does not check in the store, as far as it was read; empty for a sound one. It took the place of
+  /// nothing that the backup held.
+  public internal(set) var findings: [Finding] = []
+  /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable
+  /// files are left out.
+  public internal(set) var keysWithoutTheirFile = 0
 }
 
 /// One run of a backup.
@@ -95,7 +122,7 @@ struct Backup {
   let previous: BackupManifest
   /// Whether parts that are there are read from their first byte to their last.
   let checksParts: Bool
-  var report = BackupReport()
+  var summary = BackupSummary()
   private var parts: [BackupManifest.Part] = []
   private var present: Set<String> = []
   private var progress: WorkProgress
@@ -111,8 +138,7 @@ struct Backup {
     self.checksParts = checksParts
     self.progress = WorkProgress(
       total: source.live.entries.reduce(source.end.offset) { $0 + $1.byteCount }, progress)
-    report.damages = source.report.damages
-    report.position = source.logEnd
+    summary.findings = source.report.damages
   }
 
   /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself.
@@ -121,7 +147,7 @@ struct Backup {
 
   /// What does not check, in words; empty where all does.
   var finding: String {
-    report.damages.isEmpty ? isBehind ? "behind" : "" : "\(report.damages)"
+    summary.findings.isEmpty ? isBehind ? "behind" : "" : "\(summary.findings)"
   }
 
   /// Copies and verifies what the backup lacks. It is not the backup yet.
@@ -153,7 +179,7 @@ struct Backup {
     let generation = previous.generation == .max ? .max : previous.generation + 1
     var manifest = BackupManifest(
       storeID: source.storeID, position: source.logEnd, generation: generation, end: end)
-    let isSound = report.damages.isEmpty
+    let isSound = summary.findings.isEmpty
     var earlier = Set(previous.parts.filter(\.isOfSound).map(\.name))
     for var part in parts {
       part.isCurrent = true
@@ -194,7 +220,7 @@ struct Backup {
     // Where the store's file is not the segment, nothing but this copy may be left.
     let isRead = checksParts || found?.entry != entry
     if isThere, isRead ? isSound(part) : part.isWholeAtItsEnds(in: target) {
-      report.keptSegments += 1
+      summary.keptSegments += 1
       return parts.append(part)
     }
     if found?.header.salt != entry.salt, let kept = bestKept(of: part) { return parts.append(kept) }
@@ -205,8 +231,8 @@ struct Backup {
     } else {
       parts.append(try copy(file, min(entry.byteCount, try file.byteCount()), as: part))
     }
-    report.copiedSegments += 1
-    if isThere { report.healedSegments += 1 }
+    summary.copiedSegments += 1
+    if isThere { summary.healedSegments += 1 }
   }
 
   /// Whether every byte of a part that is there checks, and can be read.
@@ -256,11 +282,11 @@ struct Backup {
     defer { copy.close() }
     try copy.copyVerified(ForgivingFile(file, byteCount: byteCount), byteCount)
     if let closing { try copy.writeAll(closing.bytes, at: closing.place) }
-    report.copiedByteCount += try copy.byteCount()
+    summary.copiedByteCount += try copy.byteCount()
     var part = wanted
     let damages = try wanted.damages(in: copy)
     if !damages.isEmpty {
-      report.damages.add(damages)
+      summary.findings.add(damages)
       try mend(copy, damages, of: wanted)
       part = try wanted.asFound(in: copy)
     }

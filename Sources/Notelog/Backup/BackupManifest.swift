@@ -10,6 +10,7 @@ struct BackupManifest: Equatable, Sendable {
   static let magic: UInt64 = 0x0A1A_4B42_4C4E_0D89
   static let fileName = "manifest"
   static let copyName = "manifest.copy"
+  static let names = [fileName, copyName]
   /// What is refused before anything is allocated for it.
   static let maximumByteCount = 1 << 26
   private static let partsStart = 64 + Layout.headerByteCount
@@ -271,46 +272,46 @@ extension BackupManifest.Part {
 // MARK: - The two files of a backup's manifest: FORMAT.md §26.
 
 extension BackupManifest {
-  /// What one of the two files is like.
-  enum File {
-    case missing
-    case unreadable(NotelogError)
-    case sound(BackupManifest)
-
-    init(_ name: String, in storage: any Storage) {
-      let bytes: [UInt8]
-      do throws(StorageError) { bytes = try storage.readWhole(name, upTo: maximumByteCount) } catch {
-        self = error.isMissing ? .missing : .unreadable(NotelogError(error))
-        return
-      }
-      if let manifest = BackupManifest(bytes.rawSpan) {
-        self = .sound(manifest)
-      } else {
-        self = .unreadable(NotelogError(.damaged, "the backup's \(name) does not check"))
-      }
-    }
-
-    var manifest: BackupManifest? { if case .sound(let manifest) = self { manifest } else { nil } }
-    var error: NotelogError? { if case .unreadable(let error) = self { error } else { nil } }
-  }
-
   /// Both files.
   struct Files {
-    let first: File
-    let copy: File
+    /// The manifest that is sound; of two, the newer.
+    private(set) var newest: BackupManifest?
+    /// What is wrong with them.
+    private(set) var findings: [Finding] = []
+    /// Why the first can't be read of those that are there.
+    private(set) var failure: NotelogError?
 
     init(in storage: any Storage) {
-      first = File(fileName, in: storage)
-      copy = File(copyName, in: storage)
-    }
-
-    /// The sound one; of two, the newer.
-    var newest: BackupManifest? {
-      guard let first = first.manifest, let copy = copy.manifest else {
-        return first.manifest ?? copy.manifest
+      var generations: [String: UInt64] = [:]
+      for name in names {
+        do throws(NotelogError) {
+          guard let manifest = try BackupManifest.read(name, in: storage) else { continue }
+          generations[name] = manifest.generation
+          if newest.map({ $0.generation < manifest.generation }) ?? true { newest = manifest }
+        } catch { failure = failure ?? error }
       }
-      return copy.generation > first.generation ? copy : first
+      for name in names where newest != nil && generations[name] != newest?.generation {
+        let isOlder = generations[name] != nil
+        let words = isOlder ? "of the backup before" : "missing, or does not check"
+        findings.append(Finding("\(name): \(words); the other one serves", .structure, isDamage: !isOlder))
+      }
+      if newest == nil {
+        findings.append(
+          Finding("neither manifest nor manifest.copy can be read", .structure, isDamage: true))
+      }
     }
+  }
+
+  private static func read(_ name: String, in storage: any Storage) throws(NotelogError) -> BackupManifest? {
+    let bytes: [UInt8]
+    do throws(StorageError) { bytes = try storage.readWhole(name, upTo: maximumByteCount) } catch {
+      if error.isMissing { return nil }
+      throw NotelogError(error)
+    }
+    guard let manifest = BackupManifest(bytes.rawSpan) else {
+      throw NotelogError(.damaged, "the backup's \(name) does not check")
+    }
+    return manifest
   }
 
   /// Reads a backup's manifest; nothing where there is none yet.
@@ -318,8 +319,24 @@ extension BackupManifest {
   /// - Throws: `damaged` or `inputOutput` where neither of the files can be read.
   static func read(_ storage: any Storage) throws(NotelogError) -> BackupManifest? {
     let files = Files(in: storage)
-    if let newest = files.newest { return newest }
-    if let error = files.first.error ?? files.copy.error { throw error }
+    if let failure = files.failure, files.newest == nil { throw failure }
+    return files.newest
+  }
+
+  /// Reads the manifest of a store's backup; nothing where a folder is empty.
+  ///
+  /// - Throws: `alreadyExists` where the folder holds anything but a backup of the store.
+  static func read(_ target: any Storage, of storeID: ID16) throws(NotelogError) -> BackupManifest? {
+    if let manifest = try read(target) {
+      guard manifest.storeID == storeID else {
+        throw NotelogError(.alreadyExists, "'\(target.path)' holds a backup of another store")
+      }
+      return manifest
+    }
+    let ours = [FileName.lock] + names.map { $0 + FileName.partialSuffix }
+    guard try fromStorage(target.names(in: "")).allSatisfy(ours.contains) else {
+      throw NotelogError(.alreadyExists, "'\(target.path)' holds something else than a backup")
+    }
     return nil
   }
 
@@ -327,6 +344,6 @@ extension BackupManifest {
   func write(to storage: any Storage) throws(StorageError) {
     var buffer = Buffer()
     append(to: &buffer)
-    for name in [Self.fileName, Self.copyName] { try storage.replaceWhole(name, with: buffer.bytes.array()) }
+    for name in Self.names { try storage.replaceWhole(name, with: buffer.bytes.array()) }
   }
 }

@@ -5,24 +5,6 @@ import NotelogCrypto
 import NotelogFormat
 import NotelogStorage
 
-/// What a backup did.
-public struct BackupSummary: Sendable {
-  /// How many segments were copied.
-  public let copiedSegments: Int
-  /// How many segments the backup had already.
-  public let keptSegments: Int
-  /// How many of the segments copied the backup had, but damaged.
-  public let healedSegments: Int
-  /// How many bytes were copied.
-  public let copiedByteCount: Int
-  /// What does not check in the store; empty for a sound one. It took the place of nothing that the backup
-  /// held.
-  public let findings: [Finding]
-  /// How many named keys can't be opened from the backup alone, as they can be shredded: their effaceable
-  /// files are left out.
-  public let keysWithoutTheirFile: Int
-}
-
 extension Store {
   /// Brings a backup of this store up to date, while it is in use.
   ///
@@ -109,33 +91,23 @@ extension Store {
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true },
     vouching vouches: (Keyring) -> Bool = { _ in false }
   ) throws(NotelogError) -> BackupSummary {
-    var failure: NotelogError?
     var keyring: [Finding] = []
     func countedSchemas() -> UInt64? {
       KeyringFiles(storage: source).read().newest?.schemaRevisions
     }
     // A schema is in the log before the keyring counts it: what is counted now, the copy of the log has.
     var counted = countedSchemas()
-    let report: BackupReport
-    do throws(NotelogError) {
-      report = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
-        storeID throws(NotelogError) in
-        do throws(NotelogError) {
-          keyring = try backUpKeyring(source, to: target, of: storeID, vouches)
-        } catch {
-          failure = error
-          throw NotelogError(.inputOutput, "the keyring could not be copied")
-        }
-        let before = counted
-        counted = countedSchemas()
-        return counted == before
-      }
-    } catch { throw failure ?? error }
-    return BackupSummary(
-      copiedSegments: report.copiedSegments, keptSegments: report.keptSegments,
-      healedSegments: report.healedSegments, copiedByteCount: report.copiedByteCount,
-      findings: report.damages + keyring,
-      keysWithoutTheirFile: KeyringFiles(storage: target).read().newest?.effaceableKeys.count ?? 0)
+    var summary = try Journal.backup(from: source, to: target, checksParts: checksAll, progress: progress) {
+      storeID throws(NotelogError) in
+      keyring = try backUpKeyring(source, to: target, of: storeID, vouches)
+      let before = counted
+      counted = countedSchemas()
+      return counted == before
+    }
+    summary.findings += keyring
+    summary.keysWithoutTheirFile =
+      KeyringFiles(storage: target).read().newest?.effaceableKeys.count ?? 0
+    return summary
   }
 
   /// A folder that is there.

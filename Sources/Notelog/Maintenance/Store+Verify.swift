@@ -34,8 +34,9 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    if let backup = try BackupFolder.find(in: storage) {
-      return try verify(backup, unlocking: credential, threadCount: threadCount, progress: progress)
+    if let (backup, findings) = try BackupView.find(in: storage) {
+      return try verify(
+        backup, findings, unlocking: credential, threadCount: threadCount, progress: progress)
     }
     _ = try Creation.refuseUnfinished(in: storage)
     return try ReadingAttempts.verify(storage) { () throws(NotelogError) in
@@ -161,16 +162,18 @@ extension Verification {
 extension Store {
   /// Verifies a backup as the store that it would be restored to, and its own files besides.
   static func verify(
-    _ backup: BackupFolder, unlocking credential: Credential?, threadCount: Int,
+    _ backup: BackupView?, _ findings: [Finding], unlocking credential: Credential?, threadCount: Int,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> Verification {
-    let damages = try backup.verifyParts(progress)
+    let damages = try backup?.verifyParts(progress) ?? []
     var verification = Verification()
-    if let whole = backup.view {
-      let found = KeyringFiles(storage: whole.backup).all(of: backup.storeID)
+    if let backup {
+      let found = KeyringFiles(storage: backup.backup).all(of: backup.manifest.storeID)
       let opened = credential.flatMap { try? KeyringFiles.newest(of: found, openedBy: $0) }
       let chosen = opened ?? found.first
-      let view = BackupView(whole, keyring: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name })
+      let view = BackupView(
+        backup.manifest, in: backup.backup,
+        keyring: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name })
       do throws(NotelogError) {
         verification = try verify(
           in: view, unlocking: credential, threadCount: threadCount, progress: progress)
@@ -185,19 +188,10 @@ extension Store {
       }
     }
     verification.backup = Verification.Backup(
-      storeID: backup.storeID.map { RecordID($0) }, partCount: backup.partCount)
+      storeID: backup.map { RecordID($0.manifest.storeID) }, partCount: backup?.parts.count ?? 0)
     let found = verification.findings
     for finding in damages where !found.contains(finding) { verification.add(finding) }
-    switch backup.finding {
-    case .bothSound: break
-    case .older(let name):
-      verification.add("\(name): of the backup before; the other one serves", .structure, isDamage: false)
-    case .unreadable(let name):
-      verification.add(
-        "\(name): missing, or does not check; the other one serves", .structure, isDamage: true)
-    case .neitherSound:
-      verification.add("neither manifest nor manifest.copy can be read", .structure, isDamage: true)
-    }
+    for finding in findings { verification.add(finding) }
     return verification
   }
 }

@@ -22,7 +22,7 @@ import Testing
         source.replace(name, with: image.bytes)
         let backup = sample.backup.copy()
         var isNoticed = false
-        do { isNoticed = try !Journal.backup(from: source, to: backup).damages.isEmpty } catch {
+        do { isNoticed = try !Journal.backup(from: source, to: backup).findings.isEmpty } catch {
           isNoticed = true
         }
         let restored = SimulatedDisk()
@@ -57,7 +57,7 @@ import Testing
   ) throws {
     let sample = try BackupSample(isClosed: true)
     let whole = sample.backup
-    #expect(try Journal.backup(from: sample.disk, to: whole).damages == [])
+    #expect(try Journal.backup(from: sample.disk, to: whole).findings == [])
     #expect(try !Self.isRotten(whole))
     for name in whole.fileNames where name != FileName.lock {
       let bytes = try #require(whole.contents(name))
@@ -77,7 +77,7 @@ import Testing
         let isDamaged = try Journal.verify(restored).report.isDamaged
         #expect(lost.isEmpty || isDamaged, "\(place)")
         // The next one from the sound store heals it.
-        #expect(try Journal.backup(from: sample.disk, to: backup, checksParts: true).damages == [])
+        #expect(try Journal.backup(from: sample.disk, to: backup, checksParts: true).findings == [])
         #expect(try !Self.isRotten(backup), "\(place): not healed")
         let again = SimulatedDisk()
         #expect(try Journal.restore(from: backup, to: again) == [])
@@ -87,9 +87,9 @@ import Testing
   }
 
   private static func isRotten(_ backup: SimulatedDisk) throws -> Bool {
-    let folder = try #require(try BackupFolder.find(in: backup))
-    guard folder.finding == .bothSound, let view = folder.view else { return true }
-    return try !folder.verifyParts { _, _ in true }.isEmpty || Journal.verify(view).report.isDamaged
+    let folder = try #require(try BackupView.find(in: backup))
+    guard folder.findings.isEmpty, let view = folder.view else { return true }
+    return try !view.verifyParts { _, _ in true }.isEmpty || Journal.verify(view).report.isDamaged
   }
 
   /// What is between a segment's ends is read only when that is asked for; the ends are always.
@@ -126,12 +126,12 @@ import Testing
     bytes[bytes.count / 2] ^= 1
     damaged.replace(name, with: bytes)
     for _ in 0..<2 {
-      #expect(try !Journal.backup(from: damaged, to: sample.backup).damages.isEmpty)
+      #expect(try !Journal.backup(from: damaged, to: sample.backup).findings.isEmpty)
       #expect(Set(before).isSubset(of: sample.backup.fileNames))
       #expect(sample.backup.fileNames.contains { $0.hasSuffix(".damaged") })
       #expect(try !Journal.restore(from: sample.backup, to: SimulatedDisk()).isEmpty)
     }
-    #expect(try Journal.backup(from: sample.disk, to: sample.backup).damages == [])
+    #expect(try Journal.backup(from: sample.disk, to: sample.backup).findings == [])
     #expect(before.contains { !sample.backup.fileNames.contains($0) })
     #expect(!sample.backup.fileNames.contains { $0.hasSuffix(".damaged") })
     #expect(try Journal.restore(from: sample.backup, to: SimulatedDisk()) == [])
@@ -154,14 +154,14 @@ import Testing
     #expect(try journal.compact().removedSegments > 0)
     try journal.synchronize()
     let backup = SimulatedDisk()
-    #expect(try Journal.backup(from: disk, to: backup).damages == [])
+    #expect(try Journal.backup(from: disk, to: backup).findings == [])
     try journal.put(key(1), BackupSample.body(1, 4))
     try journal.close()
     let change = try #require(FrameMap(disk).frames.last { $0.kind == MappedFrame.liveChange })
     var bytes = try #require(disk.contents(change.segment))
     bytes[change.range.lowerBound + 8] ^= 1
     disk.replace(change.segment, with: bytes)
-    #expect(try !Journal.backup(from: disk, to: backup).damages.isEmpty)
+    #expect(try !Journal.backup(from: disk, to: backup).findings.isEmpty)
     let restored = SimulatedDisk()
     #expect(try Journal.restore(from: backup, to: restored) == [])
     let contents = try BackupSample.contents(restored)
@@ -178,9 +178,9 @@ import Testing
     let sample = try BackupSample(isClosed: true)
     let older = SimulatedDisk()
     #expect(try Journal.restore(from: sample.backup, to: older) == [])
-    #expect(try Journal.backup(from: sample.disk, to: sample.backup).damages == [])
+    #expect(try Journal.backup(from: sample.disk, to: sample.backup).findings == [])
     let files = sample.backup.fileNames.map { sample.backup.contents($0) }
-    #expect(try Journal.backup(from: older, to: sample.backup).damages.map(\.kind) == [.endsBeforeBackup])
+    #expect(try Journal.backup(from: older, to: sample.backup).findings.map(\.kind) == [.endsBeforeBackup])
     #expect(sample.backup.fileNames.map { sample.backup.contents($0) } == files)
   }
 
@@ -201,7 +201,7 @@ import Testing
         let restored = SimulatedDisk()
         let damages = try Journal.restore(from: backup, to: restored)
         if try Journal.verify(source).report.isDamaged {
-          #expect(!report.damages.isEmpty && !damages.isEmpty, "\(place)")
+          #expect(!report.findings.isEmpty && !damages.isEmpty, "\(place)")
         }
         let contents = try BackupSample.contents(restored)
         let hit = BackupSample.records(in: bytes, damage.range(at: image.place, of: bytes.count))

@@ -45,7 +45,7 @@ import Testing
       }
       if round == 2 { _ = try journal.compact() }
       let report = try Journal.backup(from: disk, to: backup)
-      #expect(report.damages == [])
+      #expect(report.findings == [])
       #expect(round != 1 || report.keptSegments > 0)
       #expect(try Self.restored(backup) == model)
       let again = try Journal.backup(from: disk, to: backup)
@@ -93,13 +93,13 @@ import Testing
     disk.replace("000000000001.journal", with: bytes)
     let backup = SimulatedDisk()
     let report = try Journal.backup(from: disk, to: backup)
-    #expect(report.damages.map(\.segment) == [1])
+    #expect(report.findings.map(\.segment) == [1])
     #expect(try Journal.restore(from: backup, to: SimulatedDisk()).map(\.segment) == [1])
     // One that does not check is copied again, and mended once the store is.
     #expect(try Journal.backup(from: disk, to: backup).copiedSegments == 1)
     bytes[5000] ^= 1
     disk.replace("000000000001.journal", with: bytes)
-    #expect(try Journal.backup(from: disk, to: backup).damages == [])
+    #expect(try Journal.backup(from: disk, to: backup).findings == [])
     #expect(try Journal.restore(from: backup, to: SimulatedDisk()) == [])
   }
 
@@ -183,7 +183,7 @@ import Testing
         fullCount += 1
         #expect(try Self.restored(target.copy()) == before, "\(room)")
         target.capacity = nil
-        #expect(try Journal.backup(from: disk, to: target).damages == [], "\(room)")
+        #expect(try Journal.backup(from: disk, to: target).findings == [], "\(room)")
       }
       #expect(try Self.restored(target) == after, "\(room)")
     }
@@ -236,7 +236,7 @@ import Testing
       looks.withLock { $0.isWriting = false }
     }
     let backup = SimulatedDisk()
-    #expect(try Journal.backup(from: disk, to: backup).damages.isEmpty)
+    #expect(try Journal.backup(from: disk, to: backup).findings.isEmpty)
     #expect(looks.withLock { $0.count } == 8)
     #expect(try Journal.restore(from: backup, to: SimulatedDisk()).isEmpty)
   }

@@ -174,7 +174,7 @@ private struct JournalModel {
 
   private mutating func backUp() throws {
     let report = try Journal.backup(from: disk, to: backup, random: random.next())
-    try expect(report.damages.isEmpty, "a backup found \(report.damages)")
+    try expect(report.findings.isEmpty, "a backup found \(report.findings)")
     noteDurable()
     let target = SimulatedDisk()
     try expect(try Journal.restore(from: backup, to: target).isEmpty, "a restored store is damaged")

@@ -34,7 +34,7 @@ import Testing
     let copy = SimulatedDisk()
     let report = try Journal.backup(from: killed, to: copy)
     killed.afterEachCall(nil)
-    #expect(report.damages == [], "call \(target)")
+    #expect(report.findings == [], "call \(target)")
     let restored = SimulatedDisk()
     _ = try Journal.restore(from: copy, to: restored)
     let journalBack = try Journal.open(in: restored, options: .small)

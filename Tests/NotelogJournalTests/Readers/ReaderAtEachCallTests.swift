@@ -99,7 +99,7 @@ private final class Scene: @unchecked Sendable {
   }
 
   func backUp(to copy: SimulatedDisk, _ place: String) throws -> SimulatedDisk {
-    #expect(try Journal.backup(from: disk, to: copy).damages == [], "\(place)")
+    #expect(try Journal.backup(from: disk, to: copy).findings == [], "\(place)")
     let restored = SimulatedDisk()
     #expect(try Journal.restore(from: copy, to: restored) == [], "\(place)")
     let journal = try Journal.open(in: restored, options: .small)
@@ -171,7 +171,7 @@ private final class Scene: @unchecked Sendable {
       _ = try scene.backUp(to: copy, place)
       // The power goes: the store still reaches as far as the backup.
       let image = scene.disk.crashImageNow(.allLost, seed: UInt64(passing))
-      #expect(try Journal.backup(from: image, to: copy).damages == [], "\(place)")
+      #expect(try Journal.backup(from: image, to: copy).findings == [], "\(place)")
       try scene.close()
       passing += 1
     }
