@@ -197,9 +197,8 @@ extension Store {
     return found.whatWasMended
       + keyring.effaceableKeys.map { key in
         Finding(
-          note:
-            "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it"
-        )
+          "key \(key.current.rawValue) opens with its file \(FileName.effaceable(key.number)) only, which no backup has: put it here if you kept it",
+          isDamage: false)
       }
   }
 }
@@ -220,14 +219,9 @@ extension TwinFile {
 }
 
 extension Finding {
-  /// Damage of the keyring.
-  fileprivate init(_ message: String) {
-    self.init(message, .keyring, isDamage: true)
-  }
-
-  /// Something to know about the keyring.
-  fileprivate init(note message: String) {
-    self.init(message, .keyring, isDamage: false)
+  /// What is found of the keyring.
+  fileprivate init(_ message: String, isDamage: Bool = true) {
+    self.init(message, .keyring, isDamage: isDamage)
   }
 
   /// That a keyring lies beside another, and nobody knows which is the store's. To somebody with a key it is

@@ -72,7 +72,7 @@ extension Store {
       try? store.close()
       throw error
     }
-    store.noteBesideLog { verification.add($0, $1, isDamage: $2) }
+    for finding in store.findingsBesideLog { verification.add(finding) }
     if let refusal, store.hasKeyring { verification.add(Finding(refusal, .keyring)) }
     verification.nextSequence = store.journal.log.state.withLock { $0.nextSequence }
     try store.finish()
@@ -98,9 +98,13 @@ extension Store {
 }
 
 extension Store {
-  /// Tells what is not as it should be beside the log: of the keyring and the schemas as they were when the
-  /// store was opened.
-  func noteBesideLog(_ note: (_ message: String, Finding.Part, _ isDamage: Bool) -> Void) {
+  /// What is not as it should be beside the log: of the keyring and the schemas as they were when the store
+  /// was opened.
+  var findingsBesideLog: [Finding] {
+    var findings: [Finding] = []
+    func note(_ message: String, _ part: Finding.Part, _ isDamage: Bool) {
+      findings.append(Finding(message, part, isDamage: isDamage))
+    }
     // A backup has no mark.
     if !(storage is BackupView), let message = Creation.finding(in: storage) {
       note(message, .structure, true)
@@ -115,6 +119,7 @@ extension Store {
       note("schemas: \(schemaFinding.words)", .records, schemaFinding.isDamage)
     }
     if let words = missingSchemaWords { note(words, .records, true) }
+    return findings
   }
 }
 

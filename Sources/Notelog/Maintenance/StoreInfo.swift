@@ -135,7 +135,6 @@ extension Store {
       (state.deferred.keys.sorted(), state.damaged.sorted())
     }
     let keyring = vault.keyring
-    let generations = keyring.generationsByKey.mapValues { $0.map(\.rawValue) }
     // They are listed in memory, also when the store is closed.
     let own = journal.listedRecords.count
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
@@ -166,7 +165,7 @@ extension Store {
         StoreInfo.Key(
           number: key.current.rawValue, name: vault.name(ofKey: key.number),
           keyClass: key.accessClass.description,
-          generations: generations[key.number, default: []], isShreddable: key.isEffaceable,
+          generations: keyring.generations(of: key.number).map(\.rawValue), isShreddable: key.isEffaceable,
           state: state(of: key))
       },
       keyring: keyringWords,
@@ -206,10 +205,8 @@ extension Store {
 
   /// The verdict on the log and what is beside it.
   private var verdict: Verdict {
-    var isDamaged = false
-    noteBesideLog { isDamaged = isDamaged || $2 }
     let verdict = journal.verdict
-    return isDamaged && !verdict.isDamaged ? .contained : verdict
+    return !verdict.isDamaged && findingsBesideLog.contains(where: \.isDamage) ? .contained : verdict
   }
 
   private func state(of key: Keyring.NamedKey) -> StoreInfo.KeyState {
@@ -230,17 +227,14 @@ extension Store {
 }
 
 extension Keyring {
-  /// The generations of all named keys, the oldest first.
-  fileprivate var generationsByKey: [UInt16: [KeyReference]] {
-    var found: [UInt16: [KeyReference]] = [:]
-    for key in dataKeys where found[key.number]?.last != key.reference {
-      found[key.number, default: []].append(key.reference)
+  /// A named key's generations, the oldest first.
+  func generations(of number: UInt16) -> [KeyReference] {
+    var found: [KeyReference] = []
+    for key in dataKeys where key.number == number && found.last != key.reference {
+      found.append(key.reference)
     }
     return found
   }
-
-  /// A named key's generations, the oldest first.
-  func generations(of number: UInt16) -> [KeyReference] { generationsByKey[number, default: []] }
 }
 
 extension Keyring.Slot.Kind {

@@ -145,7 +145,7 @@ struct Salvage {
     var reader = file.reader()
     _ = try reader.forEachFooterEntry(trailer, evenIfIncomplete: true) { entry, _ in
       guard entry.kind.isVersion else { return }
-      table.know(entry.id, SalvageTable.Version(entry, in: index))
+      table.add(entry.id, SalvageTable.Version(entry, in: index, isSound: false), isReplaced: false)
     }
   }
 
@@ -332,14 +332,10 @@ struct SalvageScan: ~Copyable {
   }
 
   private func keep(_ frame: (entry: FooterEntry, isWhole: Bool), _ table: inout SalvageTable) {
-    let version = SalvageTable.Version(frame.entry, in: index)
+    let version = SalvageTable.Version(frame.entry, in: index, isSound: frame.isWhole)
     switch frame.entry.kind {
     case .record, .tombstone:
-      if frame.isWhole {
-        table.add(frame.entry.id, version, isReplaced: isReplaced)
-      } else if !isReplaced {
-        table.know(frame.entry.id, version)
-      }
+      table.add(frame.entry.id, version, isReplaced: isReplaced)
     case .chunk:
       if let mark = frame.entry.chunk {
         table.add(chunk: mark.number, isLast: mark.isLast, of: frame.entry.id, at: version.place)

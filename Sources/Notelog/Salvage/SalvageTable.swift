@@ -17,29 +17,20 @@ struct SalvageTable {
     }
   }
 
-  /// A version of a record. Millions of them are kept: what is said of it in a bit stands in the number of
-  /// its transaction.
+  /// A version of a record.
   struct Version {
-    private static let tombstone: UInt64 = 1 << 62
-    private static let sound: UInt64 = 1 << 63
-
-    private var word: UInt64
+    let sequence: UInt64
     let place: Place
     let payloadByteCount: UInt32
+    let isTombstone: Bool
+    /// Whether its frame can be read.
+    let isSound: Bool
 
-    init(_ entry: FooterEntry, in file: Int) {
-      word = entry.sequence | (entry.kind == .tombstone ? Self.tombstone : 0)
+    init(_ entry: FooterEntry, in file: Int, isSound: Bool) {
+      sequence = entry.sequence
       place = Place(file: Int32(file), offset: UInt32(entry.offset))
       payloadByteCount = UInt32(entry.payloadByteCount)
-    }
-
-    var sequence: UInt64 { word & ~(Self.tombstone | Self.sound) }
-    var isTombstone: Bool { word & Self.tombstone != 0 }
-    var isSound: Bool { word & Self.sound != 0 }
-    var foundSound: Version {
-      var version = self
-      version.word |= Self.sound
-      return version
+      (isTombstone, self.isSound) = (entry.kind == .tombstone, isSound)
     }
 
     /// Whether it takes the place of another version: by its transaction, or by its place in the same file.
@@ -70,27 +61,19 @@ struct SalvageTable {
   /// Chunks that end their value.
   private(set) var lastChunks: [ID16: UInt32] = [:]
 
-  /// Adds a version whose frame is sound.
+  /// Adds a version that a file names.
   ///
-  /// A frame of a file that was replaced only stands in for one that a file which counts names: it may hold
-  /// what was deleted since.
+  /// A frame of a file that was replaced only stands in, where it is sound, for one that a file which counts
+  /// names: it may hold what was deleted since.
   mutating func add(_ id: ID16, _ version: Version, isReplaced: Bool) {
     let entry = entry(id)
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
     if !isReplaced, version.isNewer(than: entry.newest) {
-      newest[id] = version.foundSound
-      sound[id] = nil
-    } else if version.isNewer(than: entry.sound) {
+      newest[id] = version
+      sound[id] = version.isSound ? nil : entry.sound
+    } else if version.isSound, version.isNewer(than: entry.sound) {
       sound[id] = version
     }
-  }
-
-  /// Adds a version that a file which counts names, whether its frame can be read or not.
-  mutating func know(_ id: ID16, _ version: Version) {
-    let entry = entry(id)
-    guard version.isNewer(than: entry.newest) else { return }
-    newest[id] = version
-    sound[id] = entry.sound
   }
 
   /// The records that anything is known of.
