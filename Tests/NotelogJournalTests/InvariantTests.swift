@@ -249,8 +249,8 @@ import Testing
     }
     let probe = try Journal.open(in: torn.crashImageNow(.processKilled), options: .small)
     let place = try #require(probe.report.torn.first)
-    let name = "torn/\(place.segment)-\(place.offset).tail"
-    let other = "torn/\(place.segment)-\(place.offset)-1.tail"
+    let name = "torn/\(place.place.segment)-\(place.place.offset).tail"
+    let other = "torn/\(place.place.segment)-\(place.place.offset)-1.tail"
     let tail = try #require(try kept(beside: nil)[name])
     #expect(tail.count == place.byteCount && tail.count > 8)
     for earlier in [[], Array(tail.prefix(7)), tail] { #expect(try kept(beside: earlier) == [name: tail]) }

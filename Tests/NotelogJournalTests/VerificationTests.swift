@@ -11,7 +11,7 @@ import Testing
   /// What a verification looked into: the revisions of each record.
   private func seen(_ store: TemporaryStore, threadCount: Int) throws -> [ID16: [UInt64]] {
     let seen = Lock<[ID16: [UInt64]]>([:])
-    let verification = try Journal.verify(
+    let verification = try Journal.verifyOnce(
       store.storage, threadCount: threadCount,
       visit: { inspect in
         inspect { record, _, _ in seen.withLock { $0[record.id, default: []].append(record.revision) } }
@@ -64,7 +64,7 @@ import Testing
     let store = try manySegments()
     let caller = ThreadNumber.identity
     var told: [(done: Int, total: Int, isCaller: Bool)] = []
-    let verification = try Journal.verify(
+    let verification = try Journal.verifyOnce(
       store.storage, threadCount: threadCount,
       progress: {
         told.append(($0, $1, ThreadNumber.identity == caller))
@@ -82,7 +82,7 @@ import Testing
     let inspected = Lock(0)
     var tellings = 0
     #expect(throws: NotelogError(.cancelled, "")) {
-      try Journal.verify(
+      try Journal.verifyOnce(
         store.storage, threadCount: threadCount,
         progress: { (_, _) in
           tellings += 1
@@ -111,7 +111,7 @@ import Testing
       disk.plan(Fault(.error(SystemErrno.stale), of: [.read], passing: passing, lasts: true))
       let firedCount = disk.firedFaults.count
       do throws(NotelogError) {
-        _ = try Journal.verify(
+        _ = try Journal.verifyOnce(
           disk, threadCount: threadCount, progress: { _, _ in disk.firedFaults.count == firedCount })
         break
       } catch { #expect(error == NotelogError(failure)) }

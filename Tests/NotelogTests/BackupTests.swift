@@ -110,8 +110,8 @@ import Testing
     try store.backup(to: backup.path)
     let found = try Store.verify(at: backup.path, unlocking: TemporaryFolder.key)
     #expect(found.verdict == .sound && found.recordCount == 20 && found.openedCount > 0)
-    #expect(found.backup?.storeID?.description == store.info().id && found.backup?.partCount == 1)
-    #expect(try Store.verify(at: folder.path).backup == nil)
+    #expect(found.backupStoreID?.description == store.info().id && found.backupPartCount == 1)
+    #expect(try Store.verify(at: folder.path).backupPartCount == nil)
     #expect(throws: NotelogError(.wrongPassword, "")) {
       try Store.verify(at: backup.path, unlocking: .key([UInt8](repeating: 1, count: 32)))
     }

@@ -55,6 +55,8 @@ public struct Finding: Sendable, Hashable {
     case backupFile
     /// The log ends before its backup does.
     case endsBeforeBackup
+    /// Bytes behind what is known to be durable, as a crash leaves them.
+    case torn
     /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others only.
     case unreadableFile
     /// The newest version of a record.
@@ -109,6 +111,7 @@ public struct Finding: Sendable, Hashable {
     case .backupFile: "the backup's file of the segment is not as it was written"
     case .endsBeforeBackup:
       "the store's log ends before its backup does, which stays as it is; a store that was restored or salvaged needs a new backup folder"
+    case .torn: "\(byteCount) bytes behind what is known to be durable"
     case .unreadableFile: "not one frame was found in it"
     case .record: "the record's newest version does not check"
     case .uncommitted:
@@ -123,7 +126,7 @@ public struct Finding: Sendable, Hashable {
     _ kind: Kind, in file: String? = nil, segment: UInt32?, offset: Int = 0, byteCount: Int = 0,
     record: ID16? = nil, words: String? = nil
   ) {
-    (part, isDamage, self.kind, self.byteCount) = (.structure, true, kind, byteCount)
+    (part, isDamage, self.kind, self.byteCount) = (.structure, kind != .torn, kind, byteCount)
     (self.file, self.segment, self.offset) = (file, segment.map(Int.init), offset)
     (self.record, self.words) = (record.map { RecordID($0) }, words)
   }
@@ -184,7 +187,8 @@ extension Finding.Kind {
       .payload:
       true
     case .headerCopy, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
-      .endsBeforeBackup, .unreadableBytes, .closeMark, .unreadableFile, .record, .uncommitted, .largeValue,
+      .endsBeforeBackup, .unreadableBytes, .closeMark, .torn, .unreadableFile, .record, .uncommitted,
+      .largeValue,
       .other:
       false
     }
@@ -210,13 +214,6 @@ public enum Verdict: String, Sendable, CaseIterable {
   public var isDamaged: Bool { self == .contained || self == .unproven }
 }
 
-/// What was cut after a crash.
-struct TornTail: Equatable, Sendable {
-  let segment: UInt32
-  let offset: Int
-  let byteCount: Int
-}
-
 /// What became of the checkpoint when a store was opened.
 enum CheckpointUse: String, Sendable {
   /// There is none.
@@ -238,7 +235,8 @@ struct RecoveryReport: Equatable, Sendable {
   /// Records with a lower sequence number may have been changed or removed in what is lost; 0 where all
   /// losses are named.
   var possiblyStaleBelow: UInt64 = 0
-  var torn: [TornTail] = []
+  /// What was cut after a crash, or would be: no damage, and no finding that is told.
+  var torn: [Finding] = []
   /// The durable floor that witnesses named.
   var floor = LogPosition.zero
   /// Whether the store had been closed in order.

@@ -192,8 +192,8 @@ extension Store {
         verification.add(Finding(error, .structure))
       }
     }
-    verification.backup = Verification.Backup(
-      storeID: backup.map { RecordID($0.manifest.storeID) }, partCount: backup?.parts.count ?? 0)
+    verification.backupPartCount = backup?.parts.count ?? 0
+    verification.backupStoreID = backup.map { RecordID($0.manifest.storeID) }
     let found = verification.findings
     for finding in damages where !found.contains(finding) { verification.add(finding) }
     for finding in findings { verification.add(finding) }
@@ -222,8 +222,7 @@ struct RecordVerifier: ~Copyable {
   /// Whether a key can be used: asking for each value would only make errors.
   private enum Access { case tried, locked, shredded }
   private let store: Store
-  /// What is known of keys; of the one asked for last first.
-  private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
+  /// What is known of keys.
   private var accesses: [UInt32: Access] = [:]
   private(set) var found = Found()
 
@@ -314,10 +313,8 @@ struct RecordVerifier: ~Copyable {
   }
 
   private mutating func access(to reference: UInt32) -> Access {
-    if lastKey.reference == reference { return lastKey.access }
     let answer = accesses[reference] ?? find(reference)
     accesses[reference] = answer
-    lastKey = (reference, answer)
     return answer
   }
 

@@ -165,6 +165,6 @@ extension Examination {
     guard place < segment.end else { return }
     var reader = segment.reader
     if try reader.isZero(from: place) { return }
-    report.torn.append(TornTail(segment: segment.number, offset: place, byteCount: segment.end - place))
+    report.torn.append(Finding(.torn, segment: segment.number, offset: place, byteCount: segment.end - place))
   }
 }

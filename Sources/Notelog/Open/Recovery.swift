@@ -36,7 +36,7 @@ struct Recovery {
       guard isDiskFull, error.isNoSpace else { throw NotelogError(error) }
       // Better without them than not at all.
       for tail in examination.report.torn {
-        try? storage.unlink(FileName.tail(of: tail.segment, at: tail.offset))
+        try? storage.unlink(FileName.tail(of: tail.place.segment, at: tail.place.offset))
       }
     }
     try fromStorage(writeRecoveredSegment(number: number, salt: salt, cuts))
@@ -96,18 +96,18 @@ struct Recovery {
     }
     var room = FormatLimits.maximumTornByteCount
     for tail in examination.report.torn {
-      guard let found = examination.survey.segments[tail.segment] else { continue }
+      guard let found = examination.survey.segments[tail.place.segment] else { continue }
       var buffer = Buffer()
-      try buffer.fill(min(room, tail.byteCount), from: found.file, at: tail.offset)
+      try buffer.fill(min(room, tail.byteCount), from: found.file, at: tail.place.offset)
       room -= buffer.count
-      try keep(buffer.bytes, of: tail)
+      try keep(buffer.bytes, of: tail.place)
     }
     try storage.makeNamesDurable(in: FileName.torn)
   }
 
   /// Keeps a tail under the first of its names under which nothing else is kept: a recovery that was
   /// interrupted may have found another tail at the same place, which the crash then took.
-  private func keep(_ tail: RawSpan, of place: TornTail) throws(StorageError) {
+  private func keep(_ tail: RawSpan, of place: LogPosition) throws(StorageError) {
     var copy = 0
     while true {
       let name = FileName.tail(of: place.segment, at: place.offset, copy: copy)

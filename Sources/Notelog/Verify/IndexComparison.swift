@@ -175,12 +175,9 @@ struct OrderComparison: Sendable {
         continue
       }
       guard let range = Envelope.sortKey(of: order.name.field, in: envelope) else { continue }
-      var (low, high) = (0 as UInt64, 0 as UInt64)
-      for (place, index) in range.prefix(16).enumerated() {
-        let byte = UInt64(envelope.byte(at: index)) << UInt64(8 * (place % 8))
-        if place < 8 { low |= byte } else { high |= byte }
-      }
-      keys[number].append(hash(ID16(low: low, high: high), record.id))
+      var key = [UInt8](repeating: 0, count: 16)
+      for (place, index) in range.prefix(16).enumerated() { key[place] = envelope.byte(at: index) }
+      keys[number].append(hash(ID16(key), record.id))
     }
   }
 

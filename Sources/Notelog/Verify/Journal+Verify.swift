@@ -16,24 +16,29 @@ extension Journal {
   ///   - storage: The store's folder.
   ///   - storeID: The store's id, where it is known.
   ///   - threadCount: How many threads share the segments.
-  ///   - progress: Told how far it has come, on the caller's thread.
-  ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
   /// - Returns: What was found.
-  /// - Throws: What stands in the way of reading; `cancelled`; `busy` where the store never holds still.
+  /// - Throws: What stands in the way of reading; `busy` where the store never holds still.
   static func verify(
-    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
-    progress: @escaping WorkProgress.Report = { _, _ in true },
-    visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1
   ) throws(NotelogError) -> Verification {
     try ReadingAttempts.verify(storage) { () throws(NotelogError) in
-      try verifyOnce(storage, storeID: storeID, threadCount: threadCount, progress: progress, visit: visit)
+      try verifyOnce(storage, storeID: storeID, threadCount: threadCount)
     }
   }
 
   /// Reads every byte of a store once. Beside a writer, what looks like damage may be due to its going on:
   /// ``ReadingAttempts`` tells.
+  ///
+  /// - Parameters:
+  ///   - storage: The store's folder.
+  ///   - storeID: The store's id, where it is known.
+  ///   - threadCount: How many threads share the segments.
+  ///   - progress: Told how far it has come, on the caller's thread.
+  ///   - visit: Called on each thread, to hand over what looks into the records that the thread comes to.
+  /// - Returns: What was found.
+  /// - Throws: What stands in the way of reading; `cancelled`.
   static func verifyOnce(
-    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int = 1,
+    _ storage: any Storage, storeID: ID16? = nil, threadCount: Int,
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(NotelogError) -> Verification {
@@ -53,9 +58,7 @@ extension Journal {
     if let mark = examination.brokenCloseMark {
       verification.report.damages.append(mark)
       // It is one finding: what a crash tears was not there when the store was closed.
-      verification.report.torn.removeAll {
-        LogPosition(segment: $0.segment, offset: $0.offset) == mark.place && $0.byteCount <= mark.byteCount
-      }
+      verification.report.torn.removeAll { $0.place == mark.place && $0.byteCount <= mark.byteCount }
     }
     verification.nextSequence = examination.nextSequence
     var orders = try fromStorage(

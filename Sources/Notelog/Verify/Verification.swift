@@ -44,16 +44,10 @@ public struct Verification: Sendable {
   public internal(set) var shreddedCount = 0
   /// The segment that a scrub goes on with; nil where its round has come to its end.
   public internal(set) var next: Int?
-  /// What the backup is, where it is one that was verified; nil for a store.
-  public internal(set) var backup: Backup?
-
-  /// What is known of a backup that was verified.
-  public struct Backup: Sendable, Hashable {
-    /// The store that it is a backup of; nil where its manifest can't be read.
-    public let storeID: RecordID?
-    /// How many files it consists of, the keyring and the manifest not counted.
-    public let partCount: Int
-  }
+  /// Of a backup, how many files it consists of, the keyring and the manifest not counted; nil for a store.
+  public internal(set) var backupPartCount: Int?
+  /// Of a backup, the store that it is of; nil where its manifest can't be read, and for a store.
+  public internal(set) var backupStoreID: RecordID?
 
   /// What opening the store found, and what reading every byte found besides.
   var report = RecoveryReport()

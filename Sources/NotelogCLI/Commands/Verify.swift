@@ -50,7 +50,7 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
-    Console.say("hint", found.backup == nil ? call.remedy : "make another backup")
+    Console.say("hint", found.backupPartCount == nil ? call.remedy : "make another backup")
   }
   return .no
 }
@@ -75,16 +75,15 @@ extension Verification {
   /// Part by part what was checked, then what was found.
   var report: Report {
     var report = Report(width: 11)
-    report.row(
-      "backup",
-      backup.map { "of store \($0.storeID?.shown ?? "unknown"), \(counted($0.partCount, "part"))" })
+    let store = backupStoreID?.shown
+    report.row("backup", backupPartCount.map { "of store \(store ?? "unknown"), \(counted($0, "part"))" })
     let parts = Finding.Part.allCases.map { part in
       let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
       return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
     report.add([
-      "condition": verdict.condition, "backupOf": backup.map { $0.storeID?.shown ?? "" },
-      "backupParts": backup?.partCount, "parts": JSONValue.object(parts),
+      "condition": verdict.condition, "backupOf": backupPartCount.map { _ in store ?? "" },
+      "backupParts": backupPartCount, "parts": JSONValue.object(parts),
     ])
     report.row(
       "structure",
