@@ -166,7 +166,7 @@ struct Salvage {
         // Only what was replaced has it: it was deleted since, unless that is what is lost.
         if let lostPlace, !lostPlace.isTombstone { noteLost(id, nil, at: lostPlace, pile) }
         if report.possiblyStaleBelow > 0 || lostPlace?.isTombstone == false {
-          keepOlder(id, entry, &survivors)
+          keepOlder(id, entry.sound, &survivors)
         }
         continue
       }
@@ -176,7 +176,7 @@ struct Salvage {
         survivors.append(sound.place)
       } else {
         noteLost(id, newest, at: lostPlace, pile)
-        keepOlder(id, entry, &survivors)
+        keepOlder(id, entry.sound, &survivors)
       }
     }
     report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - knownCount)
@@ -207,9 +207,9 @@ struct Salvage {
   }
 
   private mutating func keepOlder(
-    _ id: ID16, _ entry: SalvageTable.Entry, _ survivors: inout [SalvageTable.Place]
+    _ id: ID16, _ sound: SalvageTable.Version?, _ survivors: inout [SalvageTable.Place]
   ) {
-    guard keepsPossiblyStale, let sound = entry.sound, !sound.isTombstone else { return }
+    guard keepsPossiblyStale, let sound, !sound.isTombstone else { return }
     survivors.append(sound.place)
     report.olderVersions.append(RecordID(id))
   }
@@ -375,7 +375,7 @@ struct SalvageWriter {
     _ report: inout SalvageSummary, _ progress: inout WorkProgress
   ) throws(NotelogError) {
     try copy(survivors, &report, &progress)
-    let chunks = table.chunks.filter { values[$0.key.value] != nil }.map(\.value).sorted()
+    let chunks = values.keys.flatMap { table.chunks[$0, default: [:]].values }.sorted()
     noteMissingChunks(table, &report)
     try copy(chunks, &report, &progress)
     try fromStorage(writeLogSegment(firstSequence: nextSequence))
@@ -447,7 +447,7 @@ struct SalvageWriter {
     for (value, record) in values.sorted(by: { $0.key < $1.key }) {
       let last = table.lastChunks[value]
       let isWhole = last.map { last in
-        (0...last).allSatisfy { table.chunks[SalvageTable.ChunkKey(value: value, number: $0)] != nil }
+        (0...last).allSatisfy { table.chunks[value]?[$0] != nil }
       }
       if isWhole != true { report.add(.largeValue, in: nil, record: record) }
     }

@@ -381,42 +381,28 @@ struct SaltSolver: ~Copyable {
     return votes[share] == 2
   }
 
-  /// What a frame's header says if it is one.
-  private struct Claim {
-    let payloadByteCount: Int
-    let payloadChecksum: UInt32
-    /// What the salt's share must be if it is true.
-    let share: UInt32
-
-    init?(_ header: RawSpan, at place: Int) {
-      guard let kind = FrameKind(rawValue: header.byte(at: 0)),
-        header.byte(at: 1) <= 1
-      else { return nil }
-      payloadByteCount = Int(header.load(UInt32.self, at: 4))
-      guard payloadByteCount > 0,
-        payloadByteCount <= min(kind.maximumPayloadByteCount, SaltSolver.maximumPayloadByteCount)
-      else { return nil }
-      payloadChecksum = header.load(UInt32.self, at: 32)
-      var rest = Checksum()
-      rest.update(UInt32(truncatingIfNeeded: place))
-      rest.update(header.extracting(first: 36))
-      share = SaltSolver.rewound(header.load(UInt32.self, at: 36) ^ rest.value, byteCount: 40)
-    }
-  }
-
   /// What the salt's share must be if the bytes at a place are a frame with a payload that checks.
   private func share(
     of reader: inout SegmentReader, at place: Int, byteCount: Int
   ) throws(StorageError) -> UInt32? {
     let headerEnd = place + Layout.frameHeaderByteCount
-    guard let claim = Claim(try reader.bytes(place..<headerEnd), at: place),
-      aligned(claim.payloadByteCount) <= byteCount - headerEnd
+    let header = try reader.bytes(place..<headerEnd)
+    let payloadByteCount = Int(header.load(UInt32.self, at: 4))
+    guard let kind = FrameKind(rawValue: header.byte(at: 0)), header.byte(at: 1) <= 1,
+      payloadByteCount > 0,
+      payloadByteCount <= min(kind.maximumPayloadByteCount, Self.maximumPayloadByteCount),
+      aligned(payloadByteCount) <= byteCount - headerEnd
     else { return nil }
-    let payload = try reader.bytes(headerEnd..<headerEnd + aligned(claim.payloadByteCount))
-    guard Checksum.of(payload.extracting(first: claim.payloadByteCount)) == claim.payloadChecksum,
-      payload.extracting(droppingFirst: claim.payloadByteCount).isZero
+    let payloadChecksum = header.load(UInt32.self, at: 32)
+    var rest = Checksum()
+    rest.update(UInt32(truncatingIfNeeded: place))
+    rest.update(header.extracting(first: 36))
+    let headerChecksum = header.load(UInt32.self, at: 36) ^ rest.value
+    let payload = try reader.bytes(headerEnd..<headerEnd + aligned(payloadByteCount))
+    guard Checksum.of(payload.extracting(first: payloadByteCount)) == payloadChecksum,
+      payload.extracting(droppingFirst: payloadByteCount).isZero
     else { return nil }
-    return claim.share
+    return Self.rewound(headerChecksum, byteCount: 40)
   }
 
   /// The checksum that becomes `checksum` when that many zero bytes are appended to its polynomial.

@@ -40,24 +40,12 @@ struct SalvageTable {
     }
   }
 
-  /// A chunk of a large value.
-  struct ChunkKey: Hashable {
-    var value: ID16
-    var number: UInt32
-  }
-
-  struct Entry {
-    /// The newest version that files which count have, sound or not.
-    var newest: Version?
-    /// The newest version with a sound frame.
-    var sound: Version?
-  }
-
   /// The newest version that files which count have, of each record; and the newest with a sound frame, where
   /// it is another.
   private var newest: [ID16: Version] = [:]
   private var sound: [ID16: Version] = [:]
-  private(set) var chunks: [ChunkKey: Place] = [:]
+  /// The chunks of large values, by value and number.
+  private(set) var chunks: [ID16: [UInt32: Place]] = [:]
   /// Chunks that end their value.
   private(set) var lastChunks: [ID16: UInt32] = [:]
 
@@ -79,14 +67,14 @@ struct SalvageTable {
   /// The records that anything is known of.
   var ids: [ID16] { newest.keys + sound.keys.filter { newest[$0] == nil } }
 
-  func entry(_ id: ID16) -> Entry {
+  /// The newest version that files which count have, sound or not; and the newest with a sound frame.
+  func entry(_ id: ID16) -> (newest: Version?, sound: Version?) {
     let known = newest[id]
-    return Entry(newest: known, sound: known?.isSound == true ? known : sound[id])
+    return (known, known?.isSound == true ? known : sound[id])
   }
 
   mutating func add(chunk: UInt32, isLast: Bool, of value: ID16, at place: Place) {
-    let key = ChunkKey(value: value, number: chunk)
-    if chunks[key] == nil { chunks[key] = place }
+    if chunks[value]?[chunk] == nil { chunks[value, default: [:]][chunk] = place }
     if isLast { lastChunks[value] = chunk }
   }
 
