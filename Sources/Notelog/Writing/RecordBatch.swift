@@ -118,7 +118,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   private var nonces = NonceRun()
   private var keys: SealingKeys
   /// The ids put, so that none is there twice.
-  private var written = RecordIDSet()
+  private var written: Set<ID16> = []
   /// Records that carry something over from what they replace: they are sealed when they are committed.
   private var waiting: [R] = []
   private var mustWait = false
@@ -145,18 +145,18 @@ public struct RecordBatch<R: Record>: ~Copyable {
     if batch.isEmpty, waiting.isEmpty { try begin() }
     if plan.hasRetired { try plan.refuseRetired(record) }
     let id = record.id
-    guard !id.isReserved, written.insert(id.bytes) else {
+    guard !id.isReserved, written.insert(id.bytes).inserted else {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
     }
     if mustWait {
       do { try store.refuseLocked(record, plan) } catch {
-        written.removeLast(id.bytes)
+        written.remove(id.bytes)
         throw error
       }
       return waiting.append(record)
     }
     do { try seal(record, id) } catch {
-      written.removeLast(id.bytes)
+      written.remove(id.bytes)
       encoder.wipe()
       throw error
     }
@@ -212,7 +212,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   }
 
   private mutating func forget() {
-    written.removeAll()
+    written.removeAll(keepingCapacity: true)
     waiting.removeAll(keepingCapacity: true)
   }
 
