@@ -7,7 +7,7 @@ import NotelogStorage
 /// The checkpoint that lies in a store's folder.
 struct CheckpointFile: Sendable {
   let file: any StorageFile
-  let head: CheckpointHead
+  var head: CheckpointHead
 
   /// What looking for it gave.
   enum Finding {
@@ -121,26 +121,57 @@ extension CheckpointFile {
   /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the
   ///   head says.
   func forEachEntry(_ body: (IndexEntry) -> Void) throws(StorageError) -> Bool {
-    var buffer = Buffer()
-    var last: UInt64 = 0
     var counts = [UInt32](repeating: 0, count: Index.shardCount)
     var tombstoneCounts = counts
-    var entriesLeft = head.entryCount
-    for block in head.firstEntryBlock..<head.blockCount {
-      guard try CheckpointBlock.read(block..<block + 1, of: file, salt: head.salt, into: &buffer) else {
-        return false
-      }
-      for index in 0..<min(entriesLeft, CheckpointBlock.entryCount) {
-        let entry = IndexEntry(buffer.bytes, at: index * IndexEntry.byteCount)
+    let isSound = try forEachEntry(in: 0..<head.entryCount) { entry in
+      counts[Int(entry.fingerprint >> 56)] += 1
+      if entry.place.isTombstone { tombstoneCounts[Int(entry.fingerprint >> 56)] += 1 }
+      body(entry)
+    }
+    return isSound && counts == head.entryCounts && tombstoneCounts == head.tombstoneCounts
+  }
+
+  /// How many blocks are read at a time.
+  private static let pieceBlockCount = 64
+
+  /// The same of the entries of a range, by their numbers.
+  ///
+  /// - Returns: Whether the blocks that they are in check, and they are in order.
+  func forEachEntry(in range: Range<Int>, _ body: (IndexEntry) -> Void) throws(StorageError) -> Bool {
+    var buffer = Buffer()
+    var last: UInt64 = 0
+    var next = range.lowerBound
+    while next < range.upperBound {
+      let first = next / CheckpointBlock.entryCount
+      let end = min(range.upperBound, (first + Self.pieceBlockCount) * CheckpointBlock.entryCount)
+      guard try readBlocks(ofEntries: next..<end, into: &buffer) else { return false }
+      for number in next..<end {
+        let entry = Self.entry(number, buffer.bytes, firstBlock: first)
         guard entry.fingerprint >= last, entry.place.isValid else { return false }
-        counts[Int(entry.fingerprint >> 56)] += 1
-        if entry.place.isTombstone { tombstoneCounts[Int(entry.fingerprint >> 56)] += 1 }
         last = entry.fingerprint
         body(entry)
       }
-      entriesLeft -= min(entriesLeft, CheckpointBlock.entryCount)
+      next = end
     }
-    return counts == head.entryCounts && tombstoneCounts == head.tombstoneCounts
+    return true
+  }
+
+  /// Reads the blocks that some entries are in.
+  ///
+  /// - Returns: Whether they are all there and sound.
+  func readBlocks(ofEntries range: Range<Int>, into buffer: inout Buffer) throws(StorageError) -> Bool {
+    let first = range.lowerBound / CheckpointBlock.entryCount
+    let last = (range.upperBound - 1) / CheckpointBlock.entryCount
+    return try CheckpointBlock.read(
+      head.firstEntryBlock + first...head.firstEntryBlock + last, of: file, salt: head.salt, into: &buffer)
+  }
+
+  /// An entry by its number, out of blocks of which the first is the one of this number among those of
+  /// entries.
+  static func entry(_ number: Int, _ bytes: RawSpan, firstBlock: Int) -> IndexEntry {
+    let block = number / CheckpointBlock.entryCount - firstBlock
+    let place = number % CheckpointBlock.entryCount * IndexEntry.byteCount
+    return IndexEntry(bytes, at: block * CheckpointBlock.byteCount + place)
   }
 }
 
@@ -370,7 +401,7 @@ enum CheckpointBlock {
   ///
   /// - Returns: Whether they are all there and sound.
   static func read(
-    _ blocks: Range<Int>, of file: any StorageFile, salt: UInt64, into buffer: inout Buffer
+    _ blocks: ClosedRange<Int>, of file: any StorageFile, salt: UInt64, into buffer: inout Buffer
   ) throws(StorageError) -> Bool {
     buffer.removeAll()
     try buffer.fill(blocks.count * byteCount, from: file, at: blocks.lowerBound * byteCount)

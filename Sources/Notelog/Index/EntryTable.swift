@@ -37,12 +37,6 @@ struct EntryTable: ~Copyable, Sendable {
   /// at other counts, and all of them together never take what each takes at most.
   init(stagger: Int = 0) { self.stagger = stagger }
 
-  /// An empty table with room for that many entries.
-  init(minimumCapacity count: Int, stagger: Int = 0) {
-    self.stagger = stagger
-    reserve(count)
-  }
-
   /// The same entries once more.
   init(copying other: borrowing EntryTable) {
     slots = EntryStore(copying: other.slots)
@@ -146,19 +140,7 @@ struct EntryTable: ~Copyable, Sendable {
   ///
   /// - Returns: Whether it was so.
   mutating func insertIfNew(_ fingerprint: UInt64, _ place: FrameAddress) -> Bool {
-    precondition(!place.isNone, "an entry has a place")
-    guard capacity > 0, !Self.isFull(count: count + 1, capacity: capacity) else {
-      if self.place(fingerprint, at: 0) != nil { return false }
-      insert(fingerprint, place)
-      return true
-    }
-    let slot = lowerBound(fingerprint)
-    if slot < slots.count, slots[slot].place.isNone {
-      // Mostly there is nothing where it belongs.
-      fill(slot, IndexEntry(fingerprint: fingerprint, place: place))
-      return true
-    }
-    if slot < slots.count, slots[slot].fingerprint == fingerprint { return false }
+    if self.place(fingerprint, at: 0) != nil { return false }
     insert(fingerprint, place)
     return true
   }
@@ -210,29 +192,11 @@ struct EntryTable: ~Copyable, Sendable {
 
   /// Moves all entries into slots of another number, in one pass.
   private mutating func resize(to newCapacity: Int, overflow: Int? = nil) {
-    var overflow = overflow ?? Self.overflow(newCapacity)
-    while true {
-      var larger = EntryTable(capacity: newCapacity, overflow: overflow, stagger: stagger)
-      if larger.fill(from: self) {
-        self = larger
-        return
-      }
-      overflow *= 2
-    }
-  }
-
-  /// - Returns: Whether all entries found a slot.
-  private mutating func fill(from other: borrowing EntryTable) -> Bool {
+    let overflow = overflow ?? Self.overflow(newCapacity)
+    var larger = EntryTable(capacity: newCapacity, overflow: overflow, stagger: stagger)
     var last = -1
-    for slot in 0..<other.slots.count where !other.slots[slot].place.isNone {
-      let target = max(home(other.slots[slot].fingerprint), last + 1)
-      guard target < slots.count else { return false }
-      slots[target] = other.slots[slot]
-      last = target
-    }
-    count = other.count
-    tombstoneCount = other.tombstoneCount
-    return true
+    for slot in 0..<slots.count where !slots[slot].place.isNone { larger.append(slots[slot], behind: &last) }
+    self = larger
   }
 
   private init(capacity: Int, overflow: Int, stagger: Int) {

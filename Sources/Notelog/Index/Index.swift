@@ -171,18 +171,6 @@ final class Index: Sendable {
     return entries
   }
 
-  /// Whether a shard has the entries of another index's, of which no two are the same.
-  func hasEntries(of other: Index, inShard number: Int) throws(StorageError) -> Bool {
-    try other.withShard(number) { truth throws(StorageError) in
-      try withShard(number) { shard throws(StorageError) in
-        guard shard.table.count == truth.table.count else { return false }
-        var isSame = true
-        truth.table.forEach { if !shard.table.contains($0.fingerprint, at: $0.place) { isSame = false } }
-        return isSame
-      }
-    }
-  }
-
   /// Lets go of a shard, for whoever goes through an index once.
   func forgetShard(_ number: Int) {
     shards.withLock(number) { shard in
@@ -298,44 +286,7 @@ struct Shard: ~Copyable, Sendable {
   }
 }
 
-// MARK: - What an opening has read of what came after the checkpoint, by shard: docs/format-derived.md §31.
-
-/// The frames behind a checkpoint, to be had by the shard they belong to.
-struct Tail: Sendable {
-  private var shards: [[TailEntry]] = Array(repeating: [], count: Index.shardCount)
-
-  var count: Int { shards.reduce(0) { $0 + $1.count } }
-
-  mutating func append(_ entry: TailEntry, fingerprint: UInt64) {
-    shards[Int(fingerprint >> 56)].append(entry)
-  }
-
-  /// A shard's entries, in the order in which they were added.
-  subscript(shard: Int) -> [TailEntry] { shards[shard] }
-}
-
 // MARK: - What the segments say behind a checkpoint, and how a shard takes it in: docs/format-derived.md §31.
-
-/// A frame that a shard does not know yet.
-struct TailEntry: Sendable, BitwiseCopyable {
-  let id: ID16
-  let sequence: UInt64
-  let place: FrameAddress
-  /// The bytes that count as live: the frame and its footer entry.
-  let liveByteCount: Int
-
-  init(_ entry: FooterEntry, segment: UInt32) {
-    id = entry.id
-    sequence = entry.sequence
-    place = FrameAddress(segment: segment, offset: entry.offset, isTombstone: entry.kind == .tombstone)
-    liveByteCount = entry.frameByteCount + entry.entryByteCount
-  }
-
-  /// Whether the frame is newer than another of the same id.
-  func supersedes(_ other: Location) -> Bool {
-    Location.supersedes((sequence, place), (other.sequence, other.place))
-  }
-}
 
 extension Shard {
   /// What taking in an entry came to.
@@ -346,24 +297,23 @@ extension Shard {
     case older
   }
 
-  /// Takes in an entry; which of the candidates is its record, the ids in their frames say.
+  /// Takes in a frame; which of the candidates is its record, the ids in their frames say.
   mutating func apply(
-    _ entry: TailEntry, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
+    _ id: ID16, _ location: Location, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
   ) throws(StorageError) -> Taken {
     var ordinal = 0
     while let place = table.place(fingerprint, at: ordinal) {
-      if place == entry.place { return .older }
-      guard case .frame(let known) = try segments.candidateState(at: place, cache), known.id == entry.id
-      else {
+      if place == location.place { return .older }
+      guard case .frame(let frame) = try segments.candidateState(at: place, cache), frame.id == id else {
         ordinal += 1
         continue
       }
-      let location = Location(known, segment: place.segment)
-      guard entry.supersedes(location) else { return .older }
-      _ = table.replace(fingerprint, at: place, with: entry.place)
-      return .replaced(location)
+      let known = Location(frame, segment: place.segment)
+      guard location.supersedes(known) else { return .older }
+      _ = table.replace(fingerprint, at: place, with: location.place)
+      return .replaced(known)
     }
-    table.insert(fingerprint, entry.place)
+    table.insert(fingerprint, location.place)
     return .new
   }
 }
@@ -373,15 +323,13 @@ extension Segment {
   /// segment that is wholly between them.
   ///
   /// - Returns: What does not check, and where frames are lost that nothing in the segment names.
-  func forEachTailEntry(
-    from start: LogPosition?, to end: LogPosition,
-    _ body: (TailEntry, _ collection: UInt16) throws(StorageError) -> Void
+  func forEachVersion(
+    from start: LogPosition?, to end: LogPosition, _ body: (ID16, Location) throws(StorageError) -> Void
   ) throws(StorageError) -> EntryReading {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
     let limit = end.segment == number ? end.offset : Int.max
     return try forEachEntry(from: first, upTo: limit) { (entry, _) throws(StorageError) in
-      guard entry.kind.isVersion else { return }
-      try body(TailEntry(entry, segment: self.number), entry.collection)
+      if entry.kind.isVersion { try body(entry.id, Location(entry, segment: self.number)) }
     }
   }
 }
@@ -392,25 +340,19 @@ extension Segment {
 /// is changed, whichever comes first: nobody waits for longer than that takes.
 struct IndexCopy: ~Copyable {
   private let index: Index
-  private let othersGoOn: Bool
   /// How many entries each shard has, and how many of them are deletions.
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
 
   /// Begins to keep what an index holds, all of it in memory. Nobody changes it meanwhile, and there is no
   /// other copy of it.
-  ///
-  /// - Parameters:
-  ///   - index: The index.
-  ///   - othersGoOn: Whether anybody may change it before this goes: if not, nothing has to be copied.
-  init(of index: Index, othersGoOn: Bool) {
+  init(of index: Index) {
     self.index = index
-    self.othersGoOn = othersGoOn
     var (entryCounts, tombstoneCounts): ([UInt32], [UInt32]) = ([], [])
     for number in 0..<Index.shardCount {
       index.withAnyShard(number) { shard in
         precondition(!shard.isCold, "what is copied is in memory")
-        if othersGoOn { shard.beginCopy() }
+        shard.beginCopy()
         entryCounts.append(UInt32(shard.table.count))
         tombstoneCounts.append(UInt32(shard.table.tombstoneCount))
       }
@@ -419,7 +361,6 @@ struct IndexCopy: ~Copyable {
   }
 
   deinit {
-    guard othersGoOn else { return }
     for number in 0..<Index.shardCount { index.withAnyShard(number) { $0.endCopy() } }
   }
 
@@ -427,7 +368,6 @@ struct IndexCopy: ~Copyable {
   func forEachShard(
     _ body: (borrowing EntryTable) throws(StorageError) -> Void
   ) throws(StorageError) {
-    guard othersGoOn else { return try index.forEachShard(body) }
     for number in 0..<Index.shardCount {
       if let table = index.withAnyShard(number, { $0.takeCopy() }) { try body(table) }
     }

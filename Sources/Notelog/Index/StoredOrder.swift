@@ -191,7 +191,7 @@ final class StoredOrder: Sendable {
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
     while block < fileBlockCount, found.count < maximumCount {
       guard
-        try CheckpointBlock.read(block..<block + 1, of: file, salt: checkpoint.salt, into: &buffer),
+        try CheckpointBlock.read(block...block, of: file, salt: checkpoint.salt, into: &buffer),
         let head = StoredOrderHead(buffer.bytes), head.totalBlockCount <= fileBlockCount - block
       else { break }
       found.append((head, block))
@@ -249,7 +249,7 @@ final class StoredOrder: Sendable {
     let number = firstBlock + block
     var buffer = Buffer(capacity: CheckpointBlock.byteCount)
     let isSound =
-      (try? CheckpointBlock.read(number..<number + 1, of: file, salt: checkpoint.salt, into: &buffer)) == true
+      (try? CheckpointBlock.read(number...number, of: file, salt: checkpoint.salt, into: &buffer)) == true
     guard isSound,
       buffer.bytes.load(UInt64.self, at: StoredOrderHead.saltOffset) == head.salt
     else { return false }

@@ -60,7 +60,7 @@ extension Journal {
       let held = log.enterGate()
       defer { log.leaveGate() }
       try log.waitUntilQuiet()
-      content = try checkpointContent(held, othersGoOn: true)
+      content = try checkpointContent(held)
     }
     if let content { try makeCheckpoint(of: content) }
   }
@@ -75,7 +75,7 @@ extension Journal {
     // It is disposable: closing in order does not depend on it, and the last room is not for it.
     guard isStale || hasUnstoredOrders, log.space.hasRoomToSpare else { return }
     if isStale || hasUselessOrders() {
-      if let content = try? checkpointContent(held, othersGoOn: false) { try? makeCheckpoint(of: content) }
+      if let content = try? checkpointContent(held) { try? makeCheckpoint(of: content) }
     } else {
       storeOrders()
     }
@@ -90,18 +90,15 @@ extension Journal {
   }
 
   /// What is in a checkpoint of this moment; nothing where loading the index shows that frames are lost. All
-  /// that was reserved is visible. `othersGoOn` says whether the index may be changed before the checkpoint
-  /// is written.
-  private func checkpointContent(
-    _ held: borrowing GateHeld, othersGoOn: Bool
-  ) throws(NotelogError) -> CheckpointContent? {
+  /// that was reserved is visible.
+  private func checkpointContent(_ held: borrowing GateHeld) throws(NotelogError) -> CheckpointContent? {
     // What it covers is a witness of the floor, and a head that another process was creating when it died may
     // be in memory only.
     try log.proveStart(held)
     let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
     try fromStorage(catalog.index.loadAll())
     guard mayWriteCheckpoint else { return nil }
-    let index = IndexCopy(of: catalog.index, othersGoOn: othersGoOn)
+    let index = IndexCopy(of: catalog.index)
     let segments = catalog.segments.all
     let head = CheckpointHead(
       storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,

@@ -118,10 +118,11 @@ extension Catalog {
   static func load(
     _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
   ) throws(StorageError) -> (catalog: Catalog, readings: [(segment: UInt32, reading: EntryReading)])? {
-    var head = checkpoint.head
-    head.key.mask = options.fingerprintMask
+    var checkpoint = checkpoint
+    checkpoint.head.key.mask = options.fingerprintMask
+    let head = checkpoint.head
     let listed = ListedRecords(head.listed)
-    var tail = Tail()
+    var tail = ShardSource.Tail(repeating: [], count: Index.shardCount)
     var readings: [(segment: UInt32, reading: EntryReading)] = []
     for segment in segments {
       let figures = head.figures(of: segment.number)
@@ -133,18 +134,18 @@ extension Catalog {
       // What is missing can't be read; whether the checkpoint has all of it is for the examination to say.
       if head.covers(figures) || segment.file is MissingFile { continue }
       let end = end.segment == segment.number && !segment.isFinished ? end : .end
-      let reading = try segment.forEachTailEntry(from: head.covered, to: end) { entry, collection in
-        tail.append(entry, fingerprint: head.key.fingerprint(of: entry.id))
+      let reading = try segment.forEachVersion(from: head.covered, to: end) { id, location in
+        tail[Int(head.key.fingerprint(of: id) >> 56)].append((id, location))
         // Listed before or not: one that is elsewhere now is not in the collection any longer.
-        let isPresent = !entry.place.isTombstone && collection == ListedRecords.collection
-        listed.note(entry.id, sequence: entry.sequence, isPresent: isPresent)
+        let isPresent = !location.isTombstone && location.collection == ListedRecords.collection
+        listed.note(id, sequence: location.sequence, isPresent: isPresent)
       }
       if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
     }
     let cache = BlockCache(
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
-    let source = ShardSource(checkpoint.file, head, tail: tail, table, cache, Staleness())
+    let source = ShardSource(checkpoint, tail: tail, table, cache, Staleness())
     return (Catalog(source, table, cache, listed), readings)
   }
 }

@@ -161,14 +161,8 @@ struct Location: Equatable, Sendable, BitwiseCopyable {
 
   /// Whether the frame is newer than another of the same id: by its transaction, or by its place in it.
   func supersedes(_ other: Location) -> Bool {
-    Self.supersedes((sequence, place), (other.sequence, other.place))
-  }
-
-  static func supersedes(
-    _ new: (sequence: UInt64, place: FrameAddress), _ known: (sequence: UInt64, place: FrameAddress)
-  ) -> Bool {
-    if new.sequence != known.sequence { return new.sequence > known.sequence }
-    return new.place.segment == known.place.segment && new.place.offset > known.place.offset
+    if sequence != other.sequence { return sequence > other.sequence }
+    return segment == other.segment && offset > other.offset
   }
 
   /// The bytes of the frame, padding included.
