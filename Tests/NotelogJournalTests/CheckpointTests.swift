@@ -66,7 +66,7 @@ import Testing
     let fromSegments = try Journal.open(in: store.storage, options: .small)
     #expect(fromSegments.report.checkpoint == .missing)
     #expect(fromSegments.statistics.segments.map(\.liveByteCount) == figures)
-    #expect(fromSegments.catalog.liveByteCount == figures.reduce(0, +))
+    #expect(fromSegments.catalog.segments.liveByteCount == figures.reduce(0, +))
   }
 
   @Test func `closing a small store writes a checkpoint of each change`() throws {

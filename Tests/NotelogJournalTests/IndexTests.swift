@@ -173,7 +173,7 @@ import Testing
         #expect(sequence == UInt64((roundCount - 1) * recordCount + number + 1))
       }
       #expect(
-        catalog.liveByteCount == recordCount
+        catalog.segments.liveByteCount == recordCount
           * (Layout.frameHeaderByteCount + 104 + Layout.footerEntryByteCount))
     }
   }

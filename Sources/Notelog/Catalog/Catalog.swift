@@ -5,16 +5,6 @@ import NotelogFormat
 import NotelogStorage
 import Synchronization
 
-/// What several threads hold that take in frames of one record: only one of them compares its frame with what
-/// is known.
-final class RecordLocks: Sendable {
-  private let locks = Locks(count: 64) { _ in () }
-
-  func withLock(of fingerprint: UInt64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
-    try locks.withLock(Int(fingerprint >> 58)) { (_) throws(StorageError) in try body() }
-  }
-}
-
 /// What the store holds: the index, and the segments that it points into.
 final class Catalog: Sendable {
   let index: Index
@@ -30,10 +20,14 @@ final class Catalog: Sendable {
   /// Held while records are moved from some segments to another, and while a snapshot is made.
   let arrangement = Gate()
 
+  /// What several threads hold that take in frames of one record: only one of them compares its frame with
+  /// what is known.
+  private let recordLocks = Locks(count: 64) { _ in () }
+
   /// Segments that compaction has moved everything out of, until they leave the table.
   private let vacated = Lock<Set<UInt32>>([])
 
-  private let changes = Atomic<Int>(0)
+  private let changes: Atomic<Int>
 
   /// How many frames came in, or were moved, since the last checkpoint.
   var changeCount: Int { changes.load(ordering: .relaxed) }
@@ -53,43 +47,25 @@ final class Catalog: Sendable {
     checkpointHealth.noteCheckpoint(head)
   }
 
-  /// A catalog that is empty yet.
-  init(key: FingerprintKey, cacheByteCount: Int = 0) {
-    index = Index(key: key)
-    segments = SegmentTable()
-    cache = BlockCache(byteCount: cacheByteCount)
-    listed = ListedRecords()
-    checkpointHealth = CheckpointHealth(nil)
-    staleness = Staleness()
-    chunks = ChunkTable(segments, oldVersions)
-  }
-
-  /// A catalog of what a checkpoint holds and what came after it.
-  init(_ source: ShardSource, _ segments: SegmentTable, _ cache: BlockCache, _ listed: ListedRecords) {
-    self.listed = listed
-    index = Index(key: source.head.key, source: source)
+  /// A catalog that is empty yet, or of what a checkpoint holds and what came after it.
+  init(
+    key: FingerprintKey, _ source: ShardSource? = nil, _ segments: SegmentTable = SegmentTable(),
+    cache: BlockCache = BlockCache(byteCount: 0), _ listed: ListedRecords = ListedRecords()
+  ) {
+    index = Index(key: key, source: source)
     self.segments = segments
     self.cache = cache
-    checkpointHealth = source.health
-    staleness = source.staleness
+    self.listed = listed
+    checkpointHealth = source?.health ?? CheckpointHealth(nil)
+    staleness = source?.staleness ?? Staleness()
     chunks = ChunkTable(segments, oldVersions)
-    changes.add(source.tailCount, ordering: .relaxed)
-  }
-
-  /// The bytes of all live frames, with their footer entries.
-  var liveByteCount: Int { segments.liveByteCount }
-
-  /// Takes in a frame of a segment; what it replaces no longer counts as live. Frames of one record come in
-  /// one at a time.
-  func apply(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
-    try apply(
-      entry, in: segment, after: PreviousVersion(fingerprint: index.fingerprint(of: entry.id), location: nil))
+    changes = Atomic(source?.tailCount ?? 0)
   }
 
   /// Takes in frames of a segment while other threads take in those of others, and counts them all at once:
   /// the others count too.
   func apply(
-    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment, _ recordLocks: RecordLocks
+    _ entries: [(entry: FooterEntry, fingerprint: UInt64)], in segment: Segment
   ) throws(StorageError) {
     var (count, liveByteCount) = (0, 0)
     for (entry, fingerprint) in entries where entry.kind.isVersion {
@@ -98,7 +74,7 @@ final class Catalog: Sendable {
         count += 1
         liveByteCount += location.liveByteCount
       } else {
-        try recordLocks.withLock(of: fingerprint) { () throws(StorageError) in
+        try recordLocks.withLock(Int(fingerprint >> 58)) { (_) throws(StorageError) in
           try apply(entry, in: segment, after: PreviousVersion(fingerprint: fingerprint, location: nil))
         }
       }
@@ -178,20 +154,13 @@ final class Catalog: Sendable {
   /// Asks the processor to fetch where a record is in the index.
   func prefetch(_ id: ID16) { index.prefetch(index.fingerprint(of: id)) }
 
-  /// Looks it up: in the index and, as only the frame says whose it is, on disk.
+  /// Looks it up, unless it is known and still so: in the index and, as only the frame says whose it is, on
+  /// disk.
   func find(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
-    guard try index.warmCandidate(previousVersion.fingerprint) != nil else { return }
-    previousVersion.location = try resolve(id, previousVersion.fingerprint)
-  }
-
-  /// Looks a previous version up again where it isn't one any more.
-  func confirm(_ previousVersion: inout PreviousVersion, of id: ID16) throws(StorageError) {
-    if let location = previousVersion.location {
-      if try index.contains(previousVersion.fingerprint, at: location.place) { return }
-    } else if try index.candidate(previousVersion.fingerprint, 0) == nil {
-      return
-    }
-    previousVersion.location = try resolve(id, previousVersion.fingerprint)
+    let fingerprint = previousVersion.fingerprint
+    if let known = previousVersion.location, try index.contains(fingerprint, at: known.place) { return }
+    let isThere = try index.warmCandidate(fingerprint) != nil
+    previousVersion.location = isThere ? try resolve(id, fingerprint) : nil
   }
 
   private func list(_ entry: FooterEntry, known: Location?) {
@@ -312,20 +281,28 @@ final class Catalog: Sendable {
 extension Catalog {
   /// The candidate whose frame bears the id.
   func resolve(_ id: ID16, _ fingerprint: UInt64) throws(StorageError) -> Location? {
+    try lookUp(id, fingerprint).known
+  }
+
+  /// The same, and whether nobody can tell what some candidate is: it can't be read, or is not there.
+  private func lookUp(
+    _ id: ID16, _ fingerprint: UInt64
+  ) throws(StorageError) -> (known: Location?, isUnknown: Bool) {
     var ordinal = 0
+    var isUnknown = false
     while let place = try index.candidate(fingerprint, ordinal) {
       switch try segments.candidateState(at: place, cache) {
       case .frame(let entry):
-        if entry.id == id { return Location(entry, segment: place.segment) }
-        ordinal += 1
-      case .unreadable:
-        ordinal += 1
+        if entry.id == id { return (Location(entry, segment: place.segment), isUnknown) }
+      case .unreadable: isUnknown = true
       case .gone:
         // Moved in between, the entry holds another place by now. If it doesn't, it is nobody's any longer.
-        if try index.candidate(fingerprint, ordinal) == place { ordinal += 1 }
+        guard try index.candidate(fingerprint, ordinal) == place else { continue }
+        isUnknown = true
       }
+      ordinal += 1
     }
-    return nil
+    return (nil, isUnknown)
   }
 }
 
@@ -347,27 +324,10 @@ extension Catalog {
   /// any longer.
   func supersession(of id: ID16, at old: Location) throws(StorageError) -> Supersession {
     if old.chunk != nil { return .proven }
-    let fingerprint = index.fingerprint(of: id)
-    var ordinal = 0
-    var isUnknown = false
-    while let place = try index.candidate(fingerprint, ordinal) {
-      switch try segments.candidateState(at: place, cache) {
-      case .frame(let entry) where entry.id == id:
-        let known = Location(entry, segment: place.segment)
-        // Of one frame there are two where a recovery copied again what a compaction had copied before.
-        let isCopy = known.sequence == old.sequence && known.segment != old.segment
-        return known.supersedes(old) || isCopy ? .proven : .refuted
-      case .frame: ordinal += 1
-      case .unreadable:
-        isUnknown = true
-        ordinal += 1
-      case .gone:
-        // Moved in between, the entry holds another place by now.
-        guard try index.candidate(fingerprint, ordinal) == place else { continue }
-        isUnknown = true
-        ordinal += 1
-      }
-    }
-    return isVacated(old.segment) ? .proven : isUnknown ? .unknown : .refuted
+    let (known, isUnknown) = try lookUp(id, index.fingerprint(of: id))
+    guard let known else { return isVacated(old.segment) ? .proven : isUnknown ? .unknown : .refuted }
+    // Of one frame there are two where a recovery copied again what a compaction had copied before.
+    let isCopy = known.sequence == old.sequence && known.segment != old.segment
+    return known.supersedes(old) || isCopy ? .proven : .refuted
   }
 }

@@ -94,13 +94,14 @@ final class ChunkTable: Sendable {
       case .loading: state.isOutdated = true
       case .complete:
         for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
-        state.values = [:]
-        state.valuesOfRecords = [:]
-        state.lingering = []
-        state.knowledge = .nothing
-        watching.store(false, ordering: .releasing)
+        forgetAll(&state)
       }
     }
+  }
+
+  private func forgetAll(_ state: inout State) {
+    state = State(uploads: state.uploads)
+    watching.store(false, ordering: .releasing)
   }
 
   // MARK: what happens
@@ -172,9 +173,9 @@ final class ChunkTable: Sendable {
   }
 
   /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
-  private func release(_ value: ID16, _ state: inout State) {
+  private func release(_ value: ID16, _ state: inout State, besides ownSnapshotCount: Int = 0) {
     guard state.knowledge == .complete, !state.uploads.contains(value) else { return }
-    if oldVersions.isNeeded {
+    if oldVersions.snapshotCount > ownSnapshotCount {
       state.lingering.insert(value)
     } else {
       state.values.removeValue(forKey: value)?.forEachSegment { segments.addChunks(-$1, in: $0) }
@@ -197,26 +198,12 @@ final class ChunkTable: Sendable {
   }
 
   /// Going through the segments failed: nothing is known, as before.
-  func cancelLoading() {
-    watching.store(false, ordering: .releasing)
-    state.withLock { state in
-      state.knowledge = .nothing
-      state.noted = []
-    }
-  }
+  func cancelLoading() { state.withLock { forgetAll(&$0) } }
 
   /// Takes in what the segments say at the moment of a transaction, and what was noted since.
   func finishLoading(_ scan: consuming ChunkScan, at sequence: UInt64) {
-    // The snapshot that the segments were gone through with is one of those that live.
-    let isSeenByOthers = oldVersions.snapshotCount > 1
     state.withLock { state in
-      if state.isOutdated {
-        state.isOutdated = false
-        state.knowledge = .nothing
-        state.noted = []
-        watching.store(false, ordering: .releasing)
-        return
-      }
+      if state.isOutdated { return forgetAll(&state) }
       state.values = scan.values
       for owner in scan.owners {
         state.valuesOfRecords[owner.record] = owner.values
@@ -226,13 +213,9 @@ final class ChunkTable: Sendable {
       state.knowledge = .complete
       for (number, event) in state.noted where number == 0 || number > sequence { apply(event, &state) }
       state.noted = []
-      for (value, content) in state.values where content.owner == nil && !state.uploads.contains(value) {
-        if isSeenByOthers {
-          state.lingering.insert(value)
-        } else {
-          state.values[value] = nil
-          content.forEachSegment { segments.addChunks(-$1, in: $0) }
-        }
+      // The snapshot that the segments were gone through with is one of those that live.
+      for (value, content) in state.values where content.owner == nil {
+        release(value, &state, besides: 1)
       }
     }
   }

@@ -21,10 +21,7 @@ final class DamageLog: Sendable {
   private static let maximumCount = 10_000
 
   private let state = Lock(State())
-  private let isEmptyFlag = Flag(true)
 
-  /// Whether nothing was found.
-  var isEmpty: Bool { isEmptyFlag.isSet }
   /// What was found, in the order in which it was.
   var damages: [Finding] { state.withLock { $0.damages } }
 
@@ -43,7 +40,6 @@ final class DamageLog: Sendable {
 
   /// Notes a finding, once.
   func note(_ damage: Finding) {
-    _ = isEmptyFlag.exchange(false)
     state.withLock { state in
       guard state.damages.count < Self.maximumCount, state.places.insert(damage.place).inserted else {
         return

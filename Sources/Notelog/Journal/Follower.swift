@@ -460,7 +460,9 @@ extension Catalog {
         to: LargeValue.Chunk(place: location.place, payloadByteCount: entry.payloadByteCount))
       return
     }
-    if try !move(entry.id, to: location, in: segment) { try apply(entry, in: segment) }
+    if try !move(entry.id, to: location, in: segment) {
+      try apply(entry, in: segment, after: beginLookup(of: entry.id))
+    }
   }
 
   /// Gives a record the place of a copy of its newest frame.

@@ -18,7 +18,7 @@ extension Journal {
       lock.close()
       throw error
     }
-    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
+    let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: storeID,
       branch: options.newBranch(keepsTimes: options.keepsCommitTimes),

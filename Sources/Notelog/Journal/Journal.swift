@@ -72,7 +72,7 @@ extension Journal {
   /// What is known of damage, in a word.
   var verdict: Verdict {
     if !knowsWhatIsCurrent { return .unproven }
-    return report.isDamaged || !damageLog.isEmpty ? .contained : report.verdict
+    return report.isDamaged || !damageLog.damages.isEmpty ? .contained : report.verdict
   }
 
   /// Whether anything is known to be damaged.

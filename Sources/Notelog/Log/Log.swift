@@ -216,7 +216,7 @@ final class Log: Sendable {
   ) throws(StorageError) {
     // All of them first.
     for index in frames.indices where frames[index].header.kind.isVersion {
-      try catalog.confirm(&previousVersions[index], of: frames[index].header.id)
+      try catalog.find(&previousVersions[index], of: frames[index].header.id)
     }
     for index in frames.indices where frames[index].header.kind.isContent {
       let frame = frames[index]

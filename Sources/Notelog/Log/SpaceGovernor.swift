@@ -34,7 +34,7 @@ final class SpaceGovernor: Sendable {
   // MARK: How long segments become
 
   /// The size that the next segment aims at.
-  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.liveByteCount) }
+  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.segments.liveByteCount) }
 
   /// The same in steps: as the store grows, so does the aim, with every commit.
   private var nextSegment: Int {

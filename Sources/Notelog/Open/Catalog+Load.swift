@@ -22,14 +22,13 @@ extension Catalog {
     // The one whose frames are read, if there is one, is the last of them, and takes longest.
     let order = sources.indices.sorted { !sources[$0].hasFooter && sources[$1].hasFooter }
     let queue = WorkQueue(count: sources.count)
-    let recordLocks = RecordLocks()
     let outcomes = Lock<(readings: [UInt32: EntryReading], failure: StorageError?)>(([:], nil))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
       while let turn = queue.next() {
         let segment = sources[order[turn]]
         do throws(StorageError) {
           let limit = segment.isFinished ? .max : end
-          let reading = try load(segment, upTo: limit, recordLocks) { visit($0, $1, segment.number) }
+          let reading = try load(segment, upTo: limit) { visit($0, $1, segment.number) }
           outcomes.withLock { $0.readings[segment.number] = reading }
         } catch {
           outcomes.withLock { [error] in $0.failure = error }
@@ -46,7 +45,7 @@ extension Catalog {
   }
 
   private func load(
-    _ segment: Segment, upTo limit: Int, _ recordLocks: RecordLocks, _ visit: (FooterEntry, RawSpan) -> Void
+    _ segment: Segment, upTo limit: Int, _ visit: (FooterEntry, RawSpan) -> Void
   ) throws(StorageError) -> EntryReading {
     // A few at a time: their places in the index are all asked for before the first one is looked at.
     let size = 32
@@ -59,12 +58,12 @@ extension Catalog {
       index.prefetch(fingerprint)
       waiting.append((entry, fingerprint))
       if waiting.count == size {
-        try apply(waiting, in: segment, recordLocks)
+        try apply(waiting, in: segment)
         waiting.removeAll(keepingCapacity: true)
       }
       visit(entry, envelope)
     }
-    try apply(waiting, in: segment, recordLocks)
+    try apply(waiting, in: segment)
     return reading
   }
 }
@@ -105,7 +104,7 @@ extension Catalog {
       checkpoint.file.close()
       examination.report.checkpoint = .stale
     }
-    let catalog = Catalog(key: options.fingerprintKey, cacheByteCount: options.cacheByteCount)
+    let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))
     try catalog.load(&examination)
     return catalog
   }
@@ -146,7 +145,7 @@ extension Catalog {
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint, tail: tail, table, cache, Staleness())
-    return (Catalog(source, table, cache, listed), readings)
+    return (Catalog(key: head.key, source, table, cache: cache, listed), readings)
   }
 }
 
