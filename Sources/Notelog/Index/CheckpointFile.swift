@@ -51,14 +51,19 @@ struct CheckpointFile: Sendable {
         guard error.isUnsupported else { throw error }
       }
       try file.setLength(0)
-      var buffer = Buffer(capacity: pieceByteCount)
-      head.append(to: &buffer)
-      try file.writeAll(buffer.bytes, at: 0)
-      var writer = EntryWriter(file: file, salt: head.salt, nextBlock: head.firstEntryBlock)
+      var writer = BlockWriter(file, salt: head.salt, nextBlock: 0)
+      head.append(to: &writer.buffer)
+      var count = 0
       try index.forEachShard { table throws(StorageError) in
-        try table.forEach { entry throws(StorageError) in try writer.append(entry) }
+        try table.forEach { entry throws(StorageError) in
+          let place = try writer.place(of: count % CheckpointBlock.entryCount, IndexEntry.byteCount)
+          var bytes = writer.buffer.mutableBytes
+          bytes.store(entry.fingerprint, at: place)
+          bytes.store(entry.place.bits, at: place + 8)
+          count += 1
+        }
       }
-      try writer.finish()
+      try writer.flush()
     } catch {
       file.close()
       throw error
@@ -71,44 +76,6 @@ struct CheckpointFile: Sendable {
     let name = FileName.index + FileName.partialSuffix
     try file.makeDurable()
     try storage.publish(name, as: FileName.index)
-  }
-
-  private static let pieceByteCount = 1 << 20
-
-  /// Collects entries into blocks.
-  private struct EntryWriter: ~Copyable {
-    let file: any StorageFile
-    let salt: UInt64
-    /// The number of the buffer's first block.
-    var nextBlock: Int
-    private var buffer = Buffer(capacity: pieceByteCount)
-    /// Entries in the buffer's last block.
-    private var filledCount = 0
-
-    init(file: any StorageFile, salt: UInt64, nextBlock: Int) {
-      self.file = file
-      self.salt = salt
-      self.nextBlock = nextBlock
-    }
-
-    mutating func append(_ entry: IndexEntry) throws(StorageError) {
-      if filledCount == 0 { buffer.appendZeros(CheckpointBlock.byteCount) }
-      let place = buffer.count - CheckpointBlock.byteCount + filledCount * IndexEntry.byteCount
-      var bytes = buffer.mutableBytes
-      bytes.store(entry.fingerprint, at: place)
-      bytes.store(entry.place.bits, at: place + 8)
-      filledCount = (filledCount + 1) % CheckpointBlock.entryCount
-      if filledCount == 0, buffer.count >= pieceByteCount { try finish() }
-    }
-
-    /// Writes the blocks that are collected, the last one as it is.
-    mutating func finish() throws(StorageError) {
-      CheckpointBlock.seal(&buffer, salt: salt, first: nextBlock)
-      try file.writeAll(buffer.bytes, at: nextBlock * CheckpointBlock.byteCount)
-      nextBlock += buffer.count / CheckpointBlock.byteCount
-      buffer.removeAll()
-      filledCount = 0
-    }
   }
 }
 
@@ -270,7 +237,7 @@ struct CheckpointHead: Equatable, Sendable {
     firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
   }
 
-  /// The blocks before the entries.
+  /// The blocks before the entries, to be sealed.
   func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(firstEntryBlock * CheckpointBlock.byteCount)
@@ -301,10 +268,7 @@ struct CheckpointHead: Equatable, Sendable {
       entry.id.write(into: &bytes, at: place)
       bytes.store(entry.sequence, at: place + 16)
     }
-    let salt = self.salt
-    CheckpointBlock.seal(&buffer, salt: salt, first: 0)
   }
-
 }
 
 extension CheckpointHead {
@@ -416,6 +380,50 @@ enum CheckpointBlock {
     checksum.update(UInt32(truncatingIfNeeded: number))
     checksum.update(bytes.extracting(start..<start + contentByteCount + 8))
     return checksum.value
+  }
+}
+
+/// Collects items into blocks of a checkpoint's file, and writes them a few at a time.
+struct BlockWriter: ~Copyable {
+  private static let pieceByteCount = 64 * CheckpointBlock.byteCount
+
+  private let file: any StorageFile
+  private let salt: UInt64
+  /// What each block bears of an order.
+  private let orderSalt: UInt64?
+  /// The number of the buffer's first block.
+  var nextBlock: Int
+  /// The blocks that are not written yet.
+  var buffer = Buffer(capacity: pieceByteCount)
+
+  init(_ file: any StorageFile, salt: UInt64, orderSalt: UInt64? = nil, nextBlock: Int) {
+    self.file = file
+    self.salt = salt
+    self.orderSalt = orderSalt
+    self.nextBlock = nextBlock
+  }
+
+  /// Where in the buffer an item of the last block belongs; the first of a block begins it.
+  mutating func place(of item: Int, _ itemByteCount: Int) throws(StorageError) -> Int {
+    if item == 0 {
+      if buffer.count >= Self.pieceByteCount { try flush() }
+      buffer.appendZeros(CheckpointBlock.byteCount)
+    }
+    return buffer.count - CheckpointBlock.byteCount + item * itemByteCount
+  }
+
+  /// Writes what is collected, the last block as it is.
+  mutating func flush() throws(StorageError) {
+    if let orderSalt {
+      var bytes = buffer.mutableBytes
+      for start in stride(from: 0, to: bytes.byteCount, by: CheckpointBlock.byteCount) {
+        bytes.store(orderSalt, at: start + StoredOrderHead.saltOffset)
+      }
+    }
+    CheckpointBlock.seal(&buffer, salt: salt, first: nextBlock)
+    try file.writeAll(buffer.bytes, at: nextBlock * CheckpointBlock.byteCount)
+    nextBlock += buffer.count / CheckpointBlock.byteCount
+    buffer.removeAll()
   }
 }
 

@@ -125,24 +125,18 @@ final class Index: Sendable {
 
   /// How many records there are, tombstones not counted.
   var recordCount: Int {
-    var count = 0
-    for number in 0..<Self.shardCount {
-      count += shards.withLock(number) { shard in
-        // It may have to be loaded.
-        defer { prefetchHints[number].note(shard.table) }
-        return shard.recordCount
-      }
+    // One that can't be read counts as many as the checkpoint says.
+    for number in 0..<Self.shardCount where shards.withLock(number, { $0.isCountUnknown }) {
+      try? withShard(number) { _ in }
     }
-    return count
+    return estimatedRecordCount
   }
 
   /// About how many records there are, without reading anything.
   var estimatedRecordCount: Int {
-    var count = 0
-    for number in 0..<Self.shardCount {
-      count += shards.withLock(number) { $0.estimatedRecordCount }
+    (0..<Self.shardCount).reduce(0) { count, number in
+      count + shards.withLock(number) { $0.estimatedRecordCount }
     }
-    return count
   }
 
   /// Calls `body` with each shard's table, brought into memory.
@@ -271,13 +265,8 @@ struct Shard: ~Copyable, Sendable {
     self.source = nil
   }
 
-  /// How many records there are in it; where that can't be read, as many as the checkpoint says.
-  var recordCount: Int {
-    mutating get {
-      if let source, !source.isInFile(number) { try? load() }
-      return estimatedRecordCount
-    }
-  }
+  /// Whether it has to be read for anybody to know how many records there are in it.
+  var isCountUnknown: Bool { source.map { !$0.isInFile(number) } ?? false }
 
   /// How many there are as far as can be said without reading.
   var estimatedRecordCount: Int {

@@ -263,42 +263,31 @@ final class StoredOrder: Sendable {
 /// Writes keys as they come, then what each block begins with, and the head last: until then, nothing is
 /// there.
 struct StoredOrderWriter: ~Copyable {
-  private static let pieceBlockCount = 64
-
-  private let file: any StorageFile
-  private let salt: UInt64
   private let orderSalt: UInt64
   /// The number of the head's block.
   private let firstBlock: Int
   private var keyCount = 0
   /// The first keys of all blocks.
   private var directory = Buffer()
-  /// Blocks on their way to the file, and the number of the first.
-  private var outgoing = Buffer(capacity: pieceBlockCount * CheckpointBlock.byteCount)
-  private var nextBlock: Int
+  private var blocks: BlockWriter
 
   init(_ file: any StorageFile, salt: UInt64, orderSalt: UInt64, firstBlock: Int) {
-    self.file = file
-    self.salt = salt
     self.orderSalt = orderSalt
     self.firstBlock = firstBlock
-    nextBlock = firstBlock + 1
+    blocks = BlockWriter(file, salt: salt, orderSalt: orderSalt, nextBlock: firstBlock + 1)
   }
 
   /// Adds a key, which is not less than the last.
   mutating func append(_ key: RawSpan) throws(NotelogError) {
-    if keyCount % StoredOrder.blockKeyCount == 0 { directory.append(key) }
-    do { try append(key, at: keyCount % StoredOrder.blockKeyCount) } catch { throw NotelogError(error) }
+    let place = keyCount % StoredOrder.blockKeyCount
+    if place == 0 { directory.append(key) }
+    do { try append(key, at: place) } catch { throw NotelogError(error) }
     keyCount += 1
   }
 
   private mutating func append(_ key: RawSpan, at place: Int) throws(StorageError) {
-    if place == 0 {
-      if outgoing.count >= Self.pieceBlockCount * CheckpointBlock.byteCount { try writeOutgoing() }
-      outgoing.appendZeros(CheckpointBlock.byteCount)
-    }
-    let start = outgoing.count - CheckpointBlock.byteCount + place * StoredOrder.keyByteCount
-    var bytes = outgoing.mutableBytes
+    let start = try blocks.place(of: place, StoredOrder.keyByteCount)
+    var bytes = blocks.buffer.mutableBytes
     bytes.copy(key, at: start)
   }
 
@@ -310,26 +299,13 @@ struct StoredOrderWriter: ~Copyable {
       try append(
         firstKeys.bytes.extracting(StoredOrder.range(of: index)), at: index % StoredOrder.blockKeyCount)
     }
-    try writeOutgoing()
+    try blocks.flush()
   }
 
   /// Writes the head.
   mutating func finish(_ name: OrderName, since: UInt64) throws(StorageError) {
-    nextBlock = firstBlock
-    let head = StoredOrderHead(name: name, keyCount: keyCount, since: since, salt: orderSalt)
-    head.append(to: &outgoing)
-    try writeOutgoing()
-  }
-
-  private mutating func writeOutgoing() throws(StorageError) {
-    let (salt, orderSalt, first) = (salt, orderSalt, nextBlock)
-    var bytes = outgoing.mutableBytes
-    for start in stride(from: 0, to: bytes.byteCount, by: CheckpointBlock.byteCount) {
-      bytes.store(orderSalt, at: start + StoredOrderHead.saltOffset)
-    }
-    CheckpointBlock.seal(&outgoing, salt: salt, first: first)
-    try file.writeAll(outgoing.bytes, at: first * CheckpointBlock.byteCount)
-    nextBlock += outgoing.count / CheckpointBlock.byteCount
-    outgoing.removeAll()
+    blocks.nextBlock = firstBlock
+    StoredOrderHead(name: name, keyCount: keyCount, since: since, salt: orderSalt).append(to: &blocks.buffer)
+    try blocks.flush()
   }
 }
