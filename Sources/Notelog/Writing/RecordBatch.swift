@@ -68,14 +68,17 @@ extension Store {
           throw error
         }
       }
-    } catch {
-      switch error {
-      case .body(let error): throw error
-      case .journal(let error): throw refusal(error)
-      }
-    }
+    } catch { throw refusal(error) }
     if !stored.isEmpty { countSchemas() }
     return result
+  }
+
+  /// Why a transaction was not written.
+  fileprivate func refusal(_ error: WriteError<any Error>) -> any Error {
+    switch error {
+    case .body(let error): error
+    case .journal(let error): refusal(error)
+    }
   }
 
   /// Why the journal refused a transaction. Where that is for an id, both types are named.
@@ -197,12 +200,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
         try requireKeysInForce()
         try UniqueCheck.run(store, batch, collection)
       }
-    } catch {
-      switch error {
-      case .body(let error): throw error
-      case .journal(let error): throw store.refusal(error)
-      }
-    }
+    } catch { throw store.refusal(error) }
   }
 
   /// Forgets what was put since the last commit.
