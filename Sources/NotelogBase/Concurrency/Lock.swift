@@ -46,21 +46,19 @@ internal import Synchronization
   }
 }
 
-/// What processors pass to each other of their memory.
-enum CacheLine {
-  static let byteCount = 64
-}
-
 /// Where a mutex and the state that it guards lie in one piece of memory.
 struct GuardedLayout {
+  /// Two cache lines: processors fetch them in pairs.
+  private static let leastAlignment = 128
+
   /// Where the state begins behind its mutex.
   let stateStart: Int
   let alignment: Int
-  /// The bytes of both, up to where another mutex may begin on a cache line of its own.
+  /// The bytes of both, up to where another mutex may begin on cache lines of its own.
   let byteCount: Int
 
   init<State: ~Copyable>(of _: State.Type) {
-    alignment = max(CacheLine.byteCount, MemoryLayout<State>.alignment)
+    alignment = max(Self.leastAlignment, MemoryLayout<State>.alignment)
     stateStart = Self.up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
     byteCount = Self.up(stateStart + MemoryLayout<State>.size, to: alignment)
   }

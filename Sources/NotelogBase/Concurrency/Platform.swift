@@ -115,8 +115,6 @@ package func pauseThread(_ duration: Duration) {
   // SAFETY: as said above.
   private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private nonisolated(unsafe) let rooms: UnsafeMutablePointer<pthread_cond_t>
-  // SAFETY: read and written with the mutex held.
-  private nonisolated(unsafe) let waiterCounts: UnsafeMutablePointer<Int>
   private let roomCount: Int
 
   public init(roomCount: Int = 1) {
@@ -125,10 +123,8 @@ package func pauseThread(_ duration: Duration) {
     // SAFETY: allocated and initialised before anything uses them.
     unsafe mutex = .allocate(capacity: 1)
     unsafe rooms = .allocate(capacity: roomCount)
-    unsafe waiterCounts = .allocate(capacity: roomCount)
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe rooms.initialize(repeating: pthread_cond_t(), count: roomCount)
-    unsafe waiterCounts.initialize(repeating: 0, count: roomCount)
     unsafe pthread_mutex_init(mutex, nil)
     for room in 0..<roomCount { unsafe pthread_cond_init(rooms + room, nil) }
   }
@@ -137,7 +133,6 @@ package func pauseThread(_ duration: Duration) {
     // SAFETY: nobody holds or waits for a mutex whose last owner is gone.
     for room in 0..<roomCount { unsafe pthread_cond_destroy(rooms + room) }
     unsafe pthread_mutex_destroy(mutex)
-    unsafe waiterCounts.deallocate()
     unsafe rooms.deallocate()
     unsafe mutex.deallocate()
   }
@@ -154,31 +149,20 @@ package func pauseThread(_ duration: Duration) {
   /// Gives the lock up until somebody wakes the room.
   public func wait(in room: Int) {
     precondition(room >= 0 && room < roomCount, "there is such a room")
-    // SAFETY: the room was checked; called with the mutex held, as the count requires and the condition
-    // variable too.
-    unsafe waiterCounts[room] += 1
+    // SAFETY: the room was checked; called with the mutex held, as the condition variable requires.
     unsafe pthread_cond_wait(rooms + room, mutex)
-    unsafe waiterCounts[room] -= 1
   }
 
   /// Gives the lock up, and wakes those who wait in the rooms that are named.
   public func unlock(waking wake: Wake) {
-    var all: UInt32 = 0
-    var one: UInt32 = 0
-    if wake != .nobody {
-      // SAFETY: called with the mutex held; the counts are read before it is given up.
-      for room in 0..<roomCount where unsafe waiterCounts[room] > 0 {
-        all |= wake.all & 1 << UInt32(room)
-        one |= wake.one & 1 << UInt32(room)
-      }
-    }
     unlock()
-    guard all | one != 0 else { return }
+    if wake == .nobody { return }
+    // Where nobody waits, the library sees that at a glance.
     for room in 0..<roomCount {
       // SAFETY: the condition variables live as long as this object.
-      if all >> UInt32(room) & 1 != 0 {
+      if wake.all >> UInt32(room) & 1 != 0 {
         unsafe pthread_cond_broadcast(rooms + room)
-      } else if one >> UInt32(room) & 1 != 0 {
+      } else if wake.one >> UInt32(room) & 1 != 0 {
         unsafe pthread_cond_signal(rooms + room)
       }
     }

@@ -9,31 +9,20 @@
 /// each other nor pull a line to and fro. It is for what is read millions of times between two changes.
 // SAFETY: the state is read with a piece of the lock held, and changed by whoever holds all of them.
 @safe public struct ReadMostly<State: Sendable & ~Copyable>: ~Copyable, Sendable {
-  @usableFromInline let pieces: InlineArray<8, PlacedMutex>
-  // SAFETY: as said above; in `memory`, behind the pieces.
+  @usableFromInline let pieces = Locks(count: 8) { _ in () }
+  // SAFETY: as said above; allocated in init and freed in deinit.
   @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
-  // SAFETY: allocated in init and freed in deinit.
-  private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
-
-  /// Two cache lines: processors fetch them in pairs.
-  private static var pieceByteCount: Int { 2 * CacheLine.byteCount }
 
   public init(_ state: consuming State) {
-    // SAFETY: allocated here, with room for eight pieces apart from each other and for the state; nobody else
-    // has it yet.
-    let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: 8 * Self.pieceByteCount + MemoryLayout<State>.size,
-      alignment: max(Self.pieceByteCount, MemoryLayout<State>.alignment))
-    pieces = InlineArray { unsafe PlacedMutex(at: memory + $0 * Self.pieceByteCount) }
-    unsafe self.memory = memory
-    unsafe self.state = (memory + 8 * Self.pieceByteCount).initializeMemory(as: State.self, to: state)
+    // SAFETY: nobody else has it yet.
+    unsafe self.state = .allocate(capacity: 1)
+    unsafe self.state.initialize(to: state)
   }
 
   deinit {
     // SAFETY: a value that is destroyed is not in use.
     unsafe state.deinitialize(count: 1)
-    for index in pieces.indices { pieces[index].end() }
-    unsafe memory.deallocate()
+    unsafe state.deallocate()
   }
 
   /// Runs `body` on the state as it is now.
@@ -42,7 +31,7 @@
   public borrowing func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let piece = pieces[ThreadNumber.current & 7]
+    let piece = pieces.mutex(ThreadNumber.current & 7)
     piece.lock()
     defer { piece.unlock() }
     // SAFETY: whoever changes the state holds this piece too.
@@ -53,8 +42,8 @@
   @inlinable
   public borrowing func change<Result: ~Copyable>(_ body: (inout State) -> Result) -> Result {
     // Always in the same order, so that two that change it don't wait for each other.
-    for index in pieces.indices { pieces[index].lock() }
-    defer { for index in pieces.indices { pieces[index].unlock() } }
+    for index in 0..<8 { pieces.mutex(index).lock() }
+    defer { for index in 0..<8 { pieces.mutex(index).unlock() } }
     // SAFETY: all pieces are held: nobody reads or changes it meanwhile.
     return unsafe body(&state.pointee)
   }
