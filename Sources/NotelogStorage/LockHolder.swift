@@ -51,20 +51,9 @@ extension LockHolder {
 
   /// What is in one of the system's files, whose length nobody says beforehand.
   private static func text(_ folder: String, _ name: String) -> String? {
-    guard case .success(let file) = SystemFolder(path: folder).openFile(name, StorageOpenMode.read.flags)
-    else {
-      return nil
-    }
-    defer { Syscall.closeFile(file.descriptor) }
-    var found: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
-    while found.count < byteCountMax {
-      let read = piece.withBytes(in: 0..<piece.count) { bytes in
-        Syscall.readAt(file.descriptor, &bytes, found.count)
-      }
-      guard case .success(let count) = read, count > 0 else { break }
-      found += piece.prefix(count)
-    }
-    return String(decoding: found, as: UTF8.self)
+    guard let file = try? SystemStorage(path: folder).openFile(name, .read) else { return nil }
+    var found = Buffer()
+    _ = try? found.fill(byteCountMax, from: file, at: 0)
+    return String(decoding: found.bytes.array(), as: UTF8.self)
   }
 }

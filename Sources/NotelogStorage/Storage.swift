@@ -400,17 +400,24 @@ extension StorageFile {
 }
 
 extension StorageFile {
+  /// Promises space by the system's own means.
+  ///
+  /// - Returns: Whether it has any.
+  package func allocateIfSupported(_ range: Range<Int>) throws(StorageError) -> Bool {
+    do { try retryingInterruptions { () throws(StorageError) in try allocate(range) } } catch {
+      guard error.isUnsupported else { throw error }
+      return false
+    }
+    return true
+  }
+
   /// Promises space: by the system's own means, or by writing zeros where it has none.
   package func promise(_ range: Range<Int>) throws(StorageError) {
-    do {
-      try retryingInterruptions { () throws(StorageError) in try allocate(range) }
-    } catch {
-      guard error.isUnsupported else { throw error }
-      do { try writeZeros(range) } catch {
-        // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
-        try? truncate(to: range.lowerBound)
-        throw error
-      }
+    if try allocateIfSupported(range) { return }
+    do { try writeZeros(range) } catch {
+      // Nothing is promised in part: what was taken is wanted elsewhere on a full disk.
+      try? truncate(to: range.lowerBound)
+      throw error
     }
   }
 

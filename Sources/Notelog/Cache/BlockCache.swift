@@ -53,11 +53,7 @@ final class BlockCache: Sendable {
   }
 
   /// Where a block is looked for.
-  private struct Key {
-    let tag: UInt64
-    let shard: Int
-    let set: Int
-  }
+  private typealias Key = (tag: UInt64, shard: Int, set: Int)
 
   @inline(__always)
   private func key(_ segment: UInt32, _ offset: Int) -> Key {
@@ -69,7 +65,7 @@ final class BlockCache: Sendable {
     let shard = Int(hash & 15)
     // Which of so many sets: by the upper bits, without a division.
     let set = Int((hash & ~15).multipliedFullWidth(by: UInt64(setCount)).high)
-    return Key(tag: tag, shard: shard, set: shard * setCount + set)
+    return (tag, shard, shard * setCount + set)
   }
 
   /// The slot that holds a block. The caller has the shard's lock.

@@ -9,32 +9,22 @@ struct CheckpointFile: Sendable {
   let file: any StorageFile
   var head: CheckpointHead
 
-  /// What looking for it gave.
-  enum Finding {
-    case missing
-    case damaged
-    case found(CheckpointFile)
-
-    /// Where the checkpoint says that everything is durable.
-    var found: CheckpointFile? {
-      if case .found(let file) = self { return file }
-      return nil
-    }
-  }
+  /// What looking for it gave; where it wasn't found, why.
+  typealias Finding = (found: CheckpointFile?, use: CheckpointUse)
 
   /// Reads the checkpoint's head. What can't be read of it is as good as damaged: it is disposable.
   static func find(in storage: any Storage) -> Finding {
     let file: any StorageFile
     do { file = try storage.openFile(FileName.index, .read) } catch {
-      return error.isMissing ? .missing : .damaged
+      return (nil, error.isMissing ? .missing : .damaged)
     }
     if let head = try? CheckpointHead(from: file), let byteCount = try? file.byteCount(),
       byteCount >= head.blockCount * CheckpointBlock.byteCount
     {
-      return .found(CheckpointFile(file: file, head: head))
+      return (CheckpointFile(file: file, head: head), .used)
     }
     file.close()
-    return .damaged
+    return (nil, .damaged)
   }
 
   /// Writes a checkpoint of all that an index held, under its temporary name, if the disk has room for that
@@ -45,11 +35,8 @@ struct CheckpointFile: Sendable {
     let name = FileName.index + FileName.partialSuffix
     let file = try storage.openEmpty(name)
     do throws(StorageError) {
-      let room = 0..<head.blockCount * CheckpointBlock.byteCount + byteCount
-      do { try retryingInterruptions { () throws(StorageError) in try file.allocate(room) } } catch {
-        // Where space can't be promised, it can't be asked for either.
-        guard error.isUnsupported else { throw error }
-      }
+      // Where space can't be promised, it can't be asked for either.
+      _ = try file.allocateIfSupported(0..<head.blockCount * CheckpointBlock.byteCount + byteCount)
       try file.setLength(0)
       var writer = BlockWriter(file, salt: head.salt, nextBlock: 0)
       head.append(to: &writer.buffer)
@@ -476,9 +463,6 @@ final class CheckpointHealth: Sendable {
 
   func noteDamage() { state.withLock { ($0.head, $0.isDamaged) = (nil, true) } }
 
-  /// Notes that it is there no longer, damaged or not.
-  func noteRemoval() { state.withLock { $0.head = nil } }
-
-  /// Notes that there is a new one.
-  func noteCheckpoint(_ head: CheckpointHead) { state.withLock { $0.head = head } }
+  /// Notes that there is a new one, or none any longer, damaged or not.
+  func noteCheckpoint(_ head: CheckpointHead?) { state.withLock { $0.head = head } }
 }

@@ -17,15 +17,10 @@ final class ListedRecords: Sendable {
 
   static let collection: UInt16 = 0
 
-  private struct Presence {
-    var sequence: UInt64
-    var isPresent: Bool
-  }
+  private let presences: Lock<[ID16: (sequence: UInt64, isPresent: Bool)]>
 
-  private let presences: Lock<[ID16: Presence]>
   init(_ entries: [Entry] = []) {
-    presences = Lock(
-      Dictionary(entries.map { ($0.id, Presence(sequence: $0.sequence, isPresent: true)) }) { $1 })
+    presences = Lock(Dictionary(entries.map { ($0.id, ($0.sequence, true)) }) { $1 })
   }
 
   /// The records that are in it, in order of id.
@@ -40,7 +35,7 @@ final class ListedRecords: Sendable {
   func note(_ id: ID16, sequence: UInt64, isPresent: Bool) {
     presences.withLock { presences in
       guard presences[id].map({ $0.sequence <= sequence }) ?? isPresent else { return }
-      presences[id] = Presence(sequence: sequence, isPresent: isPresent)
+      presences[id] = (sequence, isPresent)
     }
   }
 }

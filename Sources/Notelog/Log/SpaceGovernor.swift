@@ -152,7 +152,7 @@ final class SpaceGovernor: Sendable {
   func free(after error: NotelogError) throws(NotelogError) {
     guard error.code == .full else { throw error }
     if release() { return }
-    catalog.checkpointHealth.noteRemoval()
+    catalog.checkpointHealth.noteCheckpoint(nil)
     Reserve.removeDisposables(in: storage)
     if tightness.exchange(true) { throw error }
   }

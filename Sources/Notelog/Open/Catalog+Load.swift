@@ -87,16 +87,13 @@ extension Catalog {
   static func open(
     _ examination: inout Examination, in storage: any Storage, _ options: JournalOptions
   ) throws(NotelogError) -> Catalog {
-    switch examination.checkpoint {
-    case .missing: examination.report.checkpoint = .missing
-    case .damaged: examination.report.checkpoint = .damaged
-    case .found(let checkpoint):
+    examination.report.checkpoint = examination.checkpoint.use
+    if let checkpoint = examination.checkpoint.found {
       do throws(StorageError) {
         if examination.trusts(checkpoint),
           let taken = try load(
             checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options)
         {
-          examination.report.checkpoint = .used
           examination.note(taken.readings, behind: checkpoint.head)
           return taken.catalog
         }

@@ -111,12 +111,7 @@ extension Examination {
   func verifiedCheckpoint(
     against truth: Catalog
   ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
-    let found: CheckpointFile
-    switch checkpoint {
-    case .missing: return (.missing, IndexComparison())
-    case .damaged: return (.damaged, IndexComparison())
-    case .found(let file): found = file
-    }
+    guard let found = checkpoint.found else { return (checkpoint.use, IndexComparison()) }
     guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
     guard try found.isSound() else { return (.damaged, IndexComparison()) }
     // Where something is damaged, it may know more than the segments do.

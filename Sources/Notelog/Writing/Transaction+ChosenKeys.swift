@@ -181,13 +181,11 @@ extension Store {
 
   /// Whether values of a collection's fields can't be sealed now, or for some records can't.
   func hasLockedKey(_ plan: CollectionPlan) -> Bool {
-    for field in plan.fields where field.isSealed && hasLockedKey(field) { return true }
-    return false
-  }
-
-  private func hasLockedKey(_ field: FieldPlan) -> Bool {
-    guard field.field.isKeyChosen else { return lockRefusal(of: field.keyReference) != nil }
-    return field.field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
+    plan.fields.contains { field in
+      guard field.isSealed else { return false }
+      guard field.field.isKeyChosen else { return lockRefusal(of: field.keyReference) != nil }
+      return field.field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
+    }
   }
 
   /// Why a field's value can't be sealed; where the record names the key, of the one that it names or of the

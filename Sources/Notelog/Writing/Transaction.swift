@@ -268,16 +268,14 @@ extension Transaction {
     }
     var new = changed.sorted()[...]
     for entry in try stored?.entries() ?? [] {
-      while let index = new.first, plan.fields[index].field.number < entry.number {
+      while let index = new.first, plan.fields[index].field.number <= entry.number {
         try add(index, to: &encoder)
         new.removeFirst()
       }
       let index = plan.index(of: entry.number)
-      if let index, new.first == index {
-        try add(index, to: &encoder)
-        new.removeFirst()
-      } else if !plan.isRetired(entry.number), !(index.map(dropped.contains) ?? false) {
-        if let stored { encoder.carry(entry, from: stored.body.rawSpan, index: index) }
+      let isLeftOut = index.map { changed.contains($0) || dropped.contains($0) } ?? false
+      if let stored, !isLeftOut, !plan.isRetired(entry.number) {
+        encoder.carry(entry, from: stored.body.rawSpan, index: index)
       }
     }
     for index in new { try add(index, to: &encoder) }

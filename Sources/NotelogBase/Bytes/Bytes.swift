@@ -34,25 +34,13 @@ extension RawSpan {
   /// Whether the bytes are UTF-8.
   @inlinable
   public var isUTF8: Bool {
-    let bytes = Span<UInt8>(_bytes: self)
-    do {
-      _ = try UTF8Span(validating: bytes)
-      return true
-    } catch { return false }
+    if let _ = try? UTF8Span(validating: Span(_bytes: self)) { return true }
+    return false
   }
 
   /// Whether both spans hold the same bytes. Not in constant time.
   public func elementsEqual(_ other: RawSpan) -> Bool {
-    guard byteCount == other.byteCount else { return false }
-    // SAFETY: both pointers cover exactly their spans' bytes and do not outlive the call.
-    return unsafe withUnsafeBytes { left in
-      unsafe other.withUnsafeBytes { right in
-        guard let start = left.baseAddress, let otherStart = right.baseAddress else {
-          return unsafe left.isEmpty
-        }
-        return unsafe memcmp(start, otherStart, left.count) == 0
-      }
-    }
+    byteCount == other.byteCount && compare(other) == 0
   }
 
   /// Compares the bytes, the shorter span first where it begins the other: below zero where this span comes
