@@ -1,5 +1,6 @@
 // The real operating system behind `Storage`.
 
+import NotelogBase
 import Synchronization
 
 /// A store's folder on this machine.
@@ -103,8 +104,8 @@ extension Result where Failure == Errno {
 /// it no link is followed: not in the place of a folder, nor of a file.
 final class SystemFolder: Sendable {
   let path: String
-  /// The descriptor, once the folder was opened; negative until then.
-  private let opened = Atomic<Int32>(-1)
+  /// The descriptor, once the folder was opened.
+  private let opened = Lock<Int32?>(nil)
 
   init(path: String) { self.path = path }
 
@@ -114,20 +115,16 @@ final class SystemFolder: Sendable {
   }
 
   deinit {
-    let descriptor = opened.load(ordering: .acquiring)
-    if descriptor >= 0 { Syscall.closeFile(descriptor) }
+    if let descriptor = opened.withLock({ $0 }) { Syscall.closeFile(descriptor) }
   }
 
-  /// The folder's descriptor. Of two threads that open it at once, the later closes what it opened.
+  /// The folder's descriptor.
   private func root() -> Result<Int32, Errno> {
-    let present = opened.load(ordering: .acquiring)
-    if present >= 0 { return .success(present) }
-    return Syscall.openFolder(path).map { descriptor in
-      let (exchanged, original) = opened.compareExchange(
-        expected: -1, desired: descriptor, ordering: .acquiringAndReleasing)
-      if exchanged { return descriptor }
-      Syscall.closeFile(descriptor)
-      return original
+    opened.withLock { opened in
+      if let opened { return .success(opened) }
+      let result = Syscall.openFolder(path)
+      opened = try? result.get()
+      return result
     }
   }
 

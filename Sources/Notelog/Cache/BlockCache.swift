@@ -89,25 +89,9 @@ final class BlockCache: Sendable {
   func appendFrame(
     _ segment: UInt32, at offset: Int, _ extent: ReadExtent, to buffer: inout Buffer
   ) -> SegmentSalt? {
-    guard let start = appendFrameStart(segment, at: offset, extent, to: &buffer) else {
-      return nil
-    }
-    if start.missingByteCount == 0 { return start.salt }
-    let next = offset - offset % Self.blockByteCount + Self.blockByteCount
-    let isThere =
-      append(segment, next..<next + start.missingByteCount, to: &buffer) == start.missingByteCount
-    return isThere ? start.salt : nil
-  }
-
-  /// Appends what the frame's first block has of it.
-  ///
-  /// - Returns: How many bytes are in the blocks behind it; nothing where even its length is not known.
-  @inline(__always)
-  private func appendFrameStart(
-    _ segment: UInt32, at offset: Int, _ extent: ReadExtent, to buffer: inout Buffer
-  ) -> (salt: SegmentSalt, missingByteCount: Int)? {
     let key = key(segment, offset)
-    return shards[key.shard].read { _ in
+    // What the frame's first block has of it, and how many bytes are in the blocks behind it.
+    let found = shards[key.shard].read { _ -> (salt: SegmentSalt, missingByteCount: Int)? in
       guard let slot = slot(of: key) else { return nil }
       let start = offset % Self.blockByteCount
       // All lines of it at once: its length is not known yet, and waiting for one line after the other takes
@@ -124,6 +108,11 @@ final class BlockCache: Sendable {
         return (SegmentSalt(share: sets.content(slot).saltShare), max(wanted - available, 0))
       }
     }
+    guard let found else { return nil }
+    if found.missingByteCount == 0 { return found.salt }
+    let next = offset - offset % Self.blockByteCount + Self.blockByteCount
+    let count = append(segment, next..<next + found.missingByteCount, to: &buffer)
+    return count == found.missingByteCount ? found.salt : nil
   }
 
   /// Appends bytes of a segment, up to the first block that is not there or does not have them all.

@@ -45,8 +45,6 @@ struct ReadBuffer: ~Copyable {
     let offset: Int
   }
 
-  init() {}
-
   /// The body of the record that was read last, as much of it as was asked for.
   var body: RawSpan {
     @_lifetime(borrow self)

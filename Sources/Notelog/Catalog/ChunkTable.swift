@@ -227,8 +227,6 @@ struct ChunkScan {
   /// Records that refer to large values, and where their frames are.
   private(set) var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
 
-  init() {}
-
   /// Takes in a chunk that a footer lists.
   ///
   /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the

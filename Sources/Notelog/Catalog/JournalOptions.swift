@@ -55,8 +55,6 @@ struct JournalOptions: Sendable {
   /// tried.
   var fingerprintMask = UInt64.max
 
-  init() {}
-
   /// A fresh key for the index's hash.
   var fingerprintKey: FingerprintKey {
     FingerprintKey(low: random(), high: random(), mask: fingerprintMask)

@@ -94,14 +94,10 @@ final class RecordFinder: Sendable {
       if place.isTombstone {
         ordinal += 1
       } else if let segment = segments[place.segment] {
-        switch try fromStorage(readCandidate(id, at: place, in: segment, extent, into: &buffer)) {
-        case .record(let record): return record
-        case .other: ordinal += 1
-        case .damaged: throw NotelogError(lost: place)
-        case .unreadable:
-          unreadable = place
-          ordinal += 1
-        }
+        let found = try readCandidate(id, at: place, in: segment, extent, into: &buffer)
+        if let record = found.record { return record }
+        if found.isUnreadable { unreadable = place }
+        ordinal += 1
       } else if try fromStorage(index.candidate(fingerprint, ordinal)) == place {
         // Unless it was moved by compaction in between: the entry holds another place then.
         ordinal += 1
@@ -120,8 +116,9 @@ final class RecordFinder: Sendable {
   ) throws(NotelogError) -> StoredRecord {
     buffer.removeAll()
     if isClosed { throw NotelogError.closed(path) }
-    let candidate = try fromStorage(readCandidate(id, at: place, in: segment, .whole, into: &buffer))
-    guard case .record(let record) = candidate else { throw NotelogError(lost: place) }
+    guard let record = try readCandidate(id, at: place, in: segment, .whole, into: &buffer).record else {
+      throw NotelogError(lost: place)
+    }
     try buffer.check()
     return record
   }
@@ -146,49 +143,46 @@ final class RecordFinder: Sendable {
     return record(header, at: 0, extent, from: place, in: segments[place.segment], &buffer)
   }
 
-  /// What reading a candidate's frame gave.
-  private enum Candidate {
-    case record(StoredRecord)
-    /// A frame of another id.
-    case other
-    /// The record's frame, of which not even the beginning is there.
-    case damaged
-    /// A frame of which not even the id can be told.
-    case unreadable
-  }
-
+  /// Reads a candidate's frame.
+  ///
+  /// - Returns: The record, unless the frame is of another id; or that not even its id can be told.
+  /// - Throws: `damaged`, with the place, where it is the record's, and not even its beginning is there.
   private func readCandidate(
     _ id: ID16, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
     into buffer: inout ReadBuffer
-  ) throws(StorageError) -> Candidate {
-    let start = try segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache)
+  ) throws(NotelogError) -> (record: StoredRecord?, isUnreadable: Bool) {
+    let start = try fromStorage(segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache))
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       let header = FrameHeader(
         buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
       header.kind == .record
     else {
       // The header does not check: who it was, the footer may say.
-      guard let listed = try segment.listedEntry(at: place.offset) else { return .unreadable }
-      return listed.id == id ? .damaged : .other
+      let listed = try fromStorage(segment.listedEntry(at: place.offset))
+      if listed?.id == id { throw NotelogError(lost: place) }
+      return (nil, listed == nil)
     }
-    guard header.id == id else { return .other }
+    guard header.id == id else { return (nil, false) }
     try fill(extent.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
     if let record = record(header, at: start, extent, from: place, in: segment, &buffer) {
-      return .record(record)
+      return (record, false)
     }
     // A long envelope, or one that is cut off.
     try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
-    return record(header, at: start, extent, from: place, in: segment, &buffer).map { .record($0) }
-      ?? .damaged
+    guard let record = record(header, at: start, extent, from: place, in: segment, &buffer) else {
+      throw NotelogError(lost: place)
+    }
+    return (record, false)
   }
 
   /// Reads as much of a frame as is wanted and not in the buffer yet, where it starts at an offset.
   private func fill(
     _ byteCount: Int, at start: Int, of place: FrameAddress, in segment: Segment, _ buffer: inout ReadBuffer
-  ) throws(StorageError) {
+  ) throws(NotelogError) {
     let missing = start + byteCount - buffer.frame.count
     guard missing > 0 else { return }
-    try buffer.frame.fill(missing, from: segment.file, at: place.offset + buffer.frame.count - start)
+    let next = place.offset + buffer.frame.count - start
+    do { try buffer.frame.fill(missing, from: segment.file, at: next) } catch { throw NotelogError(error) }
   }
 
   /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all

@@ -139,15 +139,6 @@ final class Index: Sendable {
     }
   }
 
-  /// Calls `body` with each shard's table, brought into memory.
-  func forEachShard(
-    _ body: (borrowing EntryTable) throws(StorageError) -> Void
-  ) throws(StorageError) {
-    for number in 0..<Self.shardCount {
-      try withShard(number) { shard throws(StorageError) in try body(shard.table) }
-    }
-  }
-
   /// Runs `body` with a shard, as it is.
   func withAnyShard<Result: ~Copyable, Failure: Error>(
     _ number: Int, _ body: (inout Shard) throws(Failure) -> Result

@@ -111,10 +111,10 @@ extension Journal {
     guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
     var count = 0
     try fromStorage { () throws(StorageError) in
-      try catalog.index.forEachShard { table in
-        table.forEach { entry in
+      for number in 0..<Index.shardCount {
+        for entry in try catalog.index.entries(ofShard: number) {
           let place = entry.place
-          guard !place.isTombstone else { return }
+          guard !place.isTombstone else { continue }
           let isInRange = ranges[place.segment]?.contains { $0.contains(place.offset) } == true
           if isInRange || listed[place.segment]?.contains(place.offset) == false { count += 1 }
         }
