@@ -212,7 +212,7 @@ final class SystemDescriptor: Sendable {
   func close(waiting waits: Bool) -> Int32? {
     guard word.bitwiseOr(Self.closed, ordering: .acquiringAndReleasing).oldValue >= 0 else { return nil }
     pool.forget(self)
-    while waits, word.load(ordering: .acquiring) & Self.lowerHalf != 0 { pauseThread() }
+    while waits, word.load(ordering: .acquiring) & Self.lowerHalf != 0 { pauseThread(.microseconds(50)) }
     return number
   }
 

@@ -207,7 +207,7 @@ final class BlockCache: Sendable {
         shard.hand = (shard.hand + 1) % CacheSets.wayCount
       } while sets.tag(slot) != 0 && sets.takeMark(slot)
       if sets.tag(slot) == 0 { shard.occupiedCount += 1 }
-      sets.fill(slot, key.tag, CacheSets.Content(saltShare: salt.share, byteCount: UInt16(block.byteCount)))
+      sets.fill(slot, key.tag, (salt.share, UInt16(block.byteCount)))
       sets.markUsed(slot)
       blocks.copy(block, at: slot * Self.blockByteCount)
     }

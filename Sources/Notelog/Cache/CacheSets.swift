@@ -12,11 +12,9 @@ import Synchronization
   static let wayCount = 8
 
   /// What is known of a slot's block, beside its tag.
-  struct Content: BitwiseCopyable {
-    /// What the segment's salt contributes to the checksums of its frames.
-    var saltShare: UInt32
-    var byteCount: UInt16
-  }
+  ///
+  /// The share is what the segment's salt contributes to the checksums of its frames.
+  typealias Content = (saltShare: UInt32, byteCount: UInt16)
 
   private struct Slot: ~Copyable {
     var content: Content

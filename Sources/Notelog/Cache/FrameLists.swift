@@ -74,12 +74,8 @@ final class FrameList: Sendable {
 /// asked often, reading the footer once is less than reading a header each time. A list goes with its
 /// segment.
 final class FrameLists: Sendable {
-  /// What is known of a segment.
-  private struct Known {
-    var list: FrameList?
-    /// How often a header had to be read.
-    var missCount = 0
-  }
+  /// What is known of a segment, and how often a header had to be read.
+  private typealias Known = (list: FrameList?, missCount: Int)
 
   private let limit: Int
   private static let shardCount = 16
@@ -132,6 +128,6 @@ final class FrameLists: Sendable {
   }
 
   private func change<Result>(_ segment: UInt32, _ body: (inout Known) -> Result) -> Result {
-    shards.withLock(Int(segment) % Self.shardCount) { body(&$0[segment, default: Known()]) }
+    shards.withLock(Int(segment) % Self.shardCount) { body(&$0[segment, default: (nil, 0)]) }
   }
 }

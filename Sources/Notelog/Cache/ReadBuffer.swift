@@ -32,18 +32,12 @@ struct ReadBuffer: ~Copyable {
   private(set) var envelopeRange = 0..<0
   /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
   private var unchecked: (checksum: UInt32, place: FrameAddress)?
-  /// Where the part of the frame is that was left out.
-  private var rest: Rest?
+  /// Where the part of the frame is that was left out: its segment, which is held until then, and where in it
+  /// that begins.
+  private var rest: (segment: Segment, cache: BlockCache, offset: Int)?
 
   /// Whether whoever reads bodies has checked how this one is made; the journal neither looks nor knows.
   var isBodyChecked = false
-
-  /// The end of a frame: its segment, which is held until then, and where in it that begins.
-  private struct Rest {
-    let segment: Segment
-    let cache: BlockCache
-    let offset: Int
-  }
 
   /// The body of the record that was read last, as much of it as was asked for.
   var body: RawSpan {
@@ -142,7 +136,7 @@ struct ReadBuffer: ~Copyable {
 
   /// Keeps what isn't there of the frame that starts at an offset of the bytes.
   mutating func keepRest(of segment: Segment, _ cache: BlockCache, at start: Int, from place: FrameAddress) {
-    rest = Rest(segment: segment, cache: cache, offset: place.offset + frame.count - start)
+    rest = (segment, cache, place.offset + frame.count - start)
   }
 }
 

@@ -224,11 +224,7 @@ final class Catalog: Sendable {
   }
 
   /// A frame that compaction copied.
-  struct MovedFrame {
-    let id: ID16
-    let old: Location
-    let new: Location
-  }
+  typealias MovedFrame = (id: ID16, old: Location, new: Location)
 
   /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no
   /// longer.

@@ -21,11 +21,10 @@ final class ChunkTable: Sendable {
   }
 
   private struct State {
-    enum Knowledge { case nothing, loading, complete }
+    /// What is being loaded when it is outdated is not to be believed.
+    enum Knowledge { case nothing, loading, outdated, complete }
 
     var knowledge = Knowledge.nothing
-    /// Whether what is being loaded is not to be believed.
-    var isOutdated = false
     /// With the sequence number of their transaction; 0 for a move, which belongs to none.
     var noted: [(sequence: UInt64, event: Event)] = []
     var values: [ID16: LargeValue] = [:]
@@ -90,8 +89,8 @@ final class ChunkTable: Sendable {
   func forget() {
     state.withLock { state in
       switch state.knowledge {
-      case .nothing: return
-      case .loading: state.isOutdated = true
+      case .nothing, .outdated: return
+      case .loading: state.knowledge = .outdated
       case .complete:
         for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
         forgetAll(&state)
@@ -144,7 +143,7 @@ final class ChunkTable: Sendable {
 
   private func happen(_ event: Event, _ sequence: UInt64, _ state: inout State) {
     switch state.knowledge {
-    case .nothing: break
+    case .nothing, .outdated: break
     case .loading: state.noted.append((sequence, event))
     case .complete: apply(event, &state)
     }
@@ -203,7 +202,7 @@ final class ChunkTable: Sendable {
   /// Takes in what the segments say at the moment of a transaction, and what was noted since.
   func finishLoading(_ scan: consuming ChunkScan, at sequence: UInt64) {
     state.withLock { state in
-      if state.isOutdated { return forgetAll(&state) }
+      if state.knowledge == .outdated { return forgetAll(&state) }
       state.values = scan.values
       for owner in scan.owners {
         state.valuesOfRecords[owner.record] = owner.values

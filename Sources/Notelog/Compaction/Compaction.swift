@@ -139,7 +139,7 @@ struct Compaction: ~Copyable, Sendable {
       let place = try builder.append(frame, try reader.payload(of: frame, at: entry.offset))
       var moved = entry
       moved.offset = place
-      copies.append(Catalog.MovedFrame(id: entry.id, old: old, new: Location(moved, segment: builder.number)))
+      copies.append((entry.id, old, Location(moved, segment: builder.number)))
     } catch { throw .storage(error) }
   }
 
@@ -286,13 +286,13 @@ final class Compactor: Sendable {
   }
 
   /// Waits for whoever compacts, and begins.
-  func enter() { isBusy.withLock(when: { !$0 }) { $0 = true } }
+  func enter() { isBusy.withLock(when: { !$0 }, in: { _ in 0 }) { $0 = true } }
 
   /// Waits for whoever compacts, and begins, unless it turns out that there is no need to.
   ///
   /// - Returns: Whether compaction is the caller's now.
   func enter(unless isNeedless: () -> Bool) -> Bool {
-    isBusy.withLock(when: { !$0 || isNeedless() }) { isBusy in
+    isBusy.withLock(when: { !$0 || isNeedless() }, in: { _ in 0 }) { isBusy in
       if isBusy { return false }
       isBusy = true
       return true

@@ -228,7 +228,7 @@ struct Opening: ~Copyable {
       throw NotelogError(.damaged, "\(plan.place(index, id)): the compressed value is broken").of(id)
     }
     let end = start + value.count
-    memory.resize(to: max(end, memory.count))
+    memory.appendZeros(max(end - memory.count, 0))
     var target = memory.mutableBytes
     target.copy(value.rawSpan, at: start)
     value.wipe()

@@ -441,7 +441,7 @@ extension Catalog {
         let old = Location(entry, segment: source.number)
         if copies.count < results.count, results[copies.count].isCopy(of: entry) {
           let new = Location(results[copies.count], segment: output.number)
-          copies.append(MovedFrame(id: entry.id, old: old, new: new))
+          copies.append((entry.id, old, new))
         } else if entry.kind == .tombstone {
           dropped.append((entry.id, old))
         }

@@ -68,7 +68,9 @@ extension Log {
 
   /// Syncs the segments before the head, so that at most two ever reach above the floor.
   func syncOlderSegments(_: borrowing GateHeld) throws(NotelogError) {
-    let older = try state.withLock(when: { !$0.isSyncing || $0.failure != nil }) {
+    let older = try state.withLock(
+      when: { !$0.isSyncing || $0.failure != nil }, in: { _ in LogRoom.general }
+    ) {
       state throws(NotelogError) -> [Segment] in
       try state.checkWritable(at: storage.path)
       if !state.unsynced.isEmpty { state.isSyncing = true }

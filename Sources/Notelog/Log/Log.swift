@@ -235,7 +235,7 @@ final class Log: Sendable {
   /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved
   /// meanwhile; for a writer that has the turn, nothing but what compaction publishes.
   func waitUntilQuiet() throws(NotelogError) {
-    try state.withLock(when: { $0.isQuiet }) { state throws(NotelogError) in
+    try state.withLock(when: { $0.isQuiet }, in: { _ in LogRoom.general }) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
     }
   }

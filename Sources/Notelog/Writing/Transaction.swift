@@ -19,18 +19,13 @@ public enum WriteCondition: Sendable, Hashable {
 /// It reads what was committed before it, and its own writes. What it wrote becomes visible, all at once,
 /// when the closure has returned; where the closure throws, nothing was written.
 public struct Transaction: ~Copyable {
-  /// What a transaction keeps for each collection that it writes to.
-  struct Writing {
-    let plan: CollectionPlan
-    var keys: SealingKeys
-  }
-
   let store: Store
   var turn: Turn
   var encoder = RecordEncoder()
   var nonces = NonceRun()
   var buffer = ReadBuffer()
-  var collections: [UInt16: Writing] = [:]
+  /// What is kept for each collection that it writes to.
+  var collections: [UInt16: (plan: CollectionPlan, keys: SealingKeys)] = [:]
   /// Whether a collection that it writes to has rules of what no two records share.
   private(set) var hasRules = false
   /// Whether they are to be kept to: nobody has to who changes no values.
@@ -127,8 +122,9 @@ public struct Transaction: ~Copyable {
   mutating func prepare(_ plan: CollectionPlan) {
     guard collections[plan.schema.collection]?.plan !== plan else { return }
     if !plan.unique.isEmpty { hasRules = true }
-    collections[plan.schema.collection] = Writing(
-      plan: plan, keys: SealingKeys(store.vault, store.schemasAreVerified, for: plan))
+    collections[plan.schema.collection] = (
+      plan, SealingKeys(store.vault, store.schemasAreVerified, for: plan)
+    )
   }
 }
 

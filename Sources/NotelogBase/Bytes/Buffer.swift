@@ -91,12 +91,6 @@ internal import CSystem
     heldCount = newCount
   }
 
-  /// Makes the length `newCount`; bytes that are new are zero.
-  @inlinable
-  public mutating func resize(to newCount: Int) {
-    if newCount > count { appendZeros(newCount - count) } else { truncate(to: newCount) }
-  }
-
   /// Makes the length `newCount`; bytes that are new are whatever was there before: they are about to be read
   /// into.
   @inlinable

@@ -84,15 +84,6 @@ public final class Monitor<State: Sendable & ~Copyable>: Sendable {
     return try finish(waking: wake, body)
   }
 
-  /// The same for whoever waits in the first room.
-  @inlinable
-  public func withLock<Result: ~Copyable, Failure: Error>(
-    when condition: (borrowing State) -> Bool, waking wake: Wake = .everyone,
-    _ body: (inout State) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try withLock(when: condition, in: { _ in 0 }, waking: wake, body)
-  }
-
   /// Runs `body` with the lock held, and gives that back.
   @inlinable
   @inline(__always)

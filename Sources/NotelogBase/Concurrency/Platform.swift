@@ -47,9 +47,6 @@ public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
   queue.async(execute: body)
 }
 
-/// Gives the processor away for a short time, for whoever waits for what nobody will wake it for.
-public func pauseThread() { usleep(50) }
-
 /// The time of the system's clock.
 package func millisecondsSince1970() -> UInt64 {
   var time = timespec()
