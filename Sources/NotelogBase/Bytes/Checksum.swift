@@ -64,15 +64,19 @@ public struct Checksum: Sendable {
   @inline(__always)
   public static func of(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     precondition(others.byteCount == 36, "a header has 36 bytes before its checksum")
-    guard checksum_can_fold() else {
-      var checksum = Checksum()
-      checksum.value = value
-      checksum.update(four)
-      checksum.update(others)
-      return checksum.value
-    }
+    guard checksum_can_fold() else { return ofByTables(four, others, after: value) }
     // SAFETY: the pointer covers the 36 bytes that are read, and does not outlive the call.
     return ~(unsafe others.withUnsafeBytes { unsafe checksum_fold_header(~value, four, $0.baseAddress) })
+  }
+
+  /// The same by tables: forty bytes are five steps of eight.
+  @inlinable
+  public static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
+    var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
+    for offset in stride(from: 4, to: 36, by: 8) {
+      register = ChecksumTables.step(register, others.load(UInt64.self, at: offset))
+    }
+    return ~register
   }
 
   /// Takes in more bytes by zlib.
