@@ -160,7 +160,9 @@ extension SalvageSummary.KeyringOutcome {
 extension Finding {
   /// Place and message of what could not be saved, in one line.
   fileprivate var lossWords: String {
-    let place = [segment.map { "segment \($0)" } ?? file, byteCount > 0 ? offset.map { "offset \($0)" } : nil]
+    let place = [
+      segment.map { "segment \($0)" } ?? file, byteCount > 0 ? offset.map { "offset \($0)" } : nil,
+    ]
     return Finding.words(message, at: place, record)
   }
 

@@ -137,7 +137,8 @@ extension Vault.Change {
     keyring.rootGeneration += 1
     (keyring.slots, keyring.wrappingKeys, keyring.dataKeys) = ([], [], [])
     wrappingKeys = [:]
-    let former = try Secret(copying: try Keyring.digest(of: schemas).rawSpan)
+    let digest = try Keyring.digest(of: schemas)
+    let former = try Secret(copying: digest.rawSpan)
     try keyring.wrap(
       former, number: try keyring.allocateWrappingNumber(), role: Keyring.WrappingKey.formerSchemasRole,
       parent: KeyParent.root, under: root.secret)
