@@ -43,14 +43,17 @@ struct Compaction: ~Copyable, Sendable {
     _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
     number: UInt32, salt: UInt64
   ) throws(Obstacle) {
-    self.sources = sources
-    self.catalog = catalog
-    self.needed = needed
-    entries = try Self.entries(sources.first)
-    coverage = FooterCoverage(of: sources.first)
+    let entries = try Self.entries(sources.first)
+    let builder: SegmentBuilder
     do { builder = try SegmentBuilder(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
     }
+    self.sources = sources
+    self.catalog = catalog
+    self.builder = builder
+    self.needed = needed
+    self.entries = entries
+    coverage = FooterCoverage(of: sources.first)
   }
 
   /// The output's segment number.

@@ -112,9 +112,11 @@ extension Journal {
   private func makeCheckpoint(of content: consuming CheckpointContent) throws(NotelogError) {
     let (head, changeCount) = (content.head, content.changeCount)
     let orders: [StoredOrder]
-    do {
-      let file = try fromStorage(
-        CheckpointFile.write(head, (consume content).index, leaving: log.space.aim, to: storage))
+    do throws(NotelogError) {
+      let file: any StorageFile
+      do { file = try CheckpointFile.write(head, content.index, leaving: log.space.aim, to: storage) } catch {
+        throw NotelogError(error)
+      }
       defer { file.close() }
       orders = ordersToCarry()
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.

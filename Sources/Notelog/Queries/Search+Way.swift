@@ -56,7 +56,11 @@ extension Search {
       && byteCount <= OrderedEntry.keyByteCount
     guard let cursor = question.cursor else { return run.within(.all, isExact: isExact) }
     let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
-    let key = run.name.second == nil ? start[0] : run.name.key(start[0].rawSpan, start[1].rawSpan)
+    var key = start[0]
+    if run.name.second != nil {
+      let next = start[1]
+      key = run.name.key(key.rawSpan, next.rawSpan)
+    }
     let isUp = order.direction == .ascending
     let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
     return run.within(Narrowing([rest], []), isExact: isExact)

@@ -386,23 +386,27 @@ struct SaltSolver: ~Copyable {
     of reader: inout SegmentReader, at place: Int, byteCount: Int
   ) throws(StorageError) -> UInt32? {
     let headerEnd = place + Layout.frameHeaderByteCount
-    let header = try reader.bytes(place..<headerEnd)
-    let payloadByteCount = Int(header.load(UInt32.self, at: 4))
-    guard let kind = FrameKind(rawValue: header.byte(at: 0)), header.byte(at: 1) <= 1,
-      payloadByteCount > 0,
-      payloadByteCount <= min(kind.maximumPayloadByteCount, Self.maximumPayloadByteCount),
-      aligned(payloadByteCount) <= byteCount - headerEnd
-    else { return nil }
-    let payloadChecksum = header.load(UInt32.self, at: 32)
-    var rest = Checksum()
-    rest.update(UInt32(truncatingIfNeeded: place))
-    rest.update(header.extracting(first: 36))
-    let headerChecksum = header.load(UInt32.self, at: 36) ^ rest.value
+    let (payloadByteCount, payloadChecksum, headerChecksum) = Self.claim(
+      try reader.bytes(place..<headerEnd), at: place)
+    guard payloadByteCount > 0, aligned(payloadByteCount) <= byteCount - headerEnd else { return nil }
     let payload = try reader.bytes(headerEnd..<headerEnd + aligned(payloadByteCount))
     guard Checksum.of(payload.extracting(first: payloadByteCount)) == payloadChecksum,
       payload.extracting(droppingFirst: payloadByteCount).isZero
     else { return nil }
     return Self.rewound(headerChecksum, byteCount: 40)
+  }
+
+  /// What a frame header at a place says of its payload, none where it can't be one, and what its checksum
+  /// is but for the salt's share.
+  private static func claim(_ header: RawSpan, at place: Int) -> (Int, UInt32, UInt32) {
+    let byteCount = Int(header.load(UInt32.self, at: 4))
+    guard let kind = FrameKind(rawValue: header.byte(at: 0)), header.byte(at: 1) <= 1,
+      byteCount <= min(kind.maximumPayloadByteCount, maximumPayloadByteCount)
+    else { return (0, 0, 0) }
+    var rest = Checksum()
+    rest.update(UInt32(truncatingIfNeeded: place))
+    rest.update(header.extracting(first: 36))
+    return (byteCount, header.load(UInt32.self, at: 32), header.load(UInt32.self, at: 36) ^ rest.value)
   }
 
   /// The checksum that becomes `checksum` when that many zero bytes are appended to its polynomial.

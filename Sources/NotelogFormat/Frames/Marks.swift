@@ -82,9 +82,9 @@ package struct CloseMark: Equatable, Sendable {
     var bytes = buffer.mutableBytes
     let payloadStart = start + Layout.frameHeaderByteCount
     write(into: &bytes, at: payloadStart)
-    let payload = bytes.bytes.extracting(droppingFirst: payloadStart)
-    FrameHeader(.close, sequence: sequence, of: payload).write(
-      into: &bytes, at: start, salt: salt, place: offset)
+    let header = FrameHeader(
+      .close, sequence: sequence, of: bytes.bytes.extracting(droppingFirst: payloadStart))
+    header.write(into: &bytes, at: start, salt: salt, place: offset)
   }
 }
 

@@ -168,8 +168,10 @@ extension SegmentHeader {
     var bytes = buffer.mutableBytes
     write(into: &bytes, at: 0)
     write(into: &bytes, at: Layout.headerCopyOffset)
-    let payload = bytes.bytes.extracting(droppingFirst: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
-    FrameHeader(.liveSet, sequence: firstSequence, of: payload).write(
+    let payloadStart = Layout.firstFrameOffset + Layout.frameHeaderByteCount
+    let header = FrameHeader(
+      .liveSet, sequence: firstSequence, of: bytes.bytes.extracting(droppingFirst: payloadStart))
+    header.write(
       into: &bytes, at: Layout.firstFrameOffset, salt: SegmentSalt(salt), place: Layout.firstFrameOffset)
     return buffer
   }
