@@ -28,6 +28,11 @@ import Testing
       first[number] = [UInt8(number % 256), 0]
       try journal.put(key(number), first[number] ?? [], .buffered)
     }
+    // So many more that the file is written in several pieces.
+    for number in 100_000..<120_000 {
+      first[number] = [3]
+      try journal.put(key(number), [3], .buffered)
+    }
     let expected = Lock(first)
     let rounds = Atomic(0)
     disk.afterEachCall { call, name in

@@ -116,7 +116,7 @@ class Play:
             reply = b""
             while piece := agent.recv(100):
                 reply += piece
-        return reply[4:] if reply[3] == 1 else b""
+        return reply[4:] if reply[3] == 7 else b""
 
     # Lasting ways in
 

@@ -182,6 +182,8 @@ extension Journal {
   /// Figures as of now.
   var statistics: Statistics {
     var statistics = Statistics()
+    // What came behind the checkpoint counts as live once the index has it.
+    _ = catalog.index.recordCount
     // A closed file has no length any more, and ends where the log does.
     let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
     statistics.segments = catalog.segments.all.map { segment in

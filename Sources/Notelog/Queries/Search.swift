@@ -136,8 +136,8 @@ struct Search: Sendable {
     case .inOrder(let run): try walk(run, keeping: isKeeping, hand)
     case .all where order.parts.isEmpty:
       var records = try CandidateReader(self, nil)
-      for id in try moment.records(in: plan.number) {
-        let goesOn = try records.read(RecordID(id), from: nil) { record, _ in
+      for id in try moment.records(in: plan.number).map(RecordID.init).sorted() {
+        let goesOn = try records.read(id, from: nil) { record, _ in
           try hand(OwnedRecord(record))
         }
         guard goesOn ?? true else { return }

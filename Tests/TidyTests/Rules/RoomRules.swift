@@ -117,7 +117,7 @@ enum RoomRules {
   }
   /// Names of the standard library that the library gives to something of its own too.
   private static let standardNames: Set<String> = [
-    "compactMap", "dropLast", "hasPrefix", "lowerBound", "removeLast",
+    "allSatisfy", "compactMap", "dropLast", "hasPrefix", "lowerBound", "removeLast",
   ]
 
   /// Functions, properties, cases, labels and parameters whose names have two words or more.
