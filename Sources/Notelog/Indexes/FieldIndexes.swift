@@ -17,6 +17,7 @@ final class FieldIndexes: Sendable {
     private var envelopes: [UInt8] = []
 
     init(_ frames: [PendingFrame], _ bytes: RawSpan) {
+      records.reserveCapacity(frames.count)
       for frame in frames where frame.header.kind == .record {
         let start = envelopes.count
         let envelope = start..<start + frame.envelopeByteCount
