@@ -222,7 +222,10 @@ struct RecordVerifier: ~Copyable {
   /// Whether a key can be used: asking for each value would only make errors.
   private enum Access { case tried, locked, shredded }
   private let store: Store
-  /// What is known of keys.
+  /// The record's directory.
+  private var entries: [FieldEntry] = []
+  /// What is known of keys; of the one asked for last first.
+  private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
   private var accesses: [UInt32: Access] = [:]
   private(set) var found = Found()
 
@@ -254,11 +257,12 @@ struct RecordVerifier: ~Copyable {
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)
       found.counts.recordCount += 1
-      let entries = try body.entries()
+      try body.read(into: &entries)
       do throws(NotelogError) { try body.compare(entries, with: envelope) } catch {
         note(error, .records, record)
       }
-      for entry in entries {
+      for place in entries.indices {
+        let entry = entries[place]
         guard let index = plan.index(of: entry.number) else { continue }
         do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
           note(error, entry.flags.contains(.sealed) ? .tags : .records, record)
@@ -313,8 +317,10 @@ struct RecordVerifier: ~Copyable {
   }
 
   private mutating func access(to reference: UInt32) -> Access {
+    if lastKey.reference == reference { return lastKey.access }
     let answer = accesses[reference] ?? find(reference)
     accesses[reference] = answer
+    lastKey = (reference, answer)
     return answer
   }
 

@@ -121,6 +121,13 @@ struct RecordBody: ~Escapable {
   /// The directory's entries, in order.
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
+    try read(into: &all)
+    return all
+  }
+
+  /// The same in place of what is in an array, for who goes through many records.
+  func read(into all: inout [FieldEntry]) throws(NotelogError) {
+    all.removeAll(keepingCapacity: true)
     all.reserveCapacity(fieldCount)
     var valueStart = Self.headerByteCount + fieldCount * Self.entryByteCount
     for index in 0..<fieldCount {
@@ -129,7 +136,6 @@ struct RecordBody: ~Escapable {
       valueStart = entry.range.upperBound
       all.append(entry)
     }
-    return all
   }
 
   /// The entry with a number, or nil.
