@@ -82,7 +82,7 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
       do {
         while !Interrupt.isRequested, let line = try reader.next() {
           if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-          try batch.add(line)
+          try batch.add(line, number: reader.lineNumber)
           guard batch.pending.isFull(batchCount) else { continue }
           try batch.commit(upTo: reader.lineNumber)
           reader.tell(progress)
@@ -211,7 +211,7 @@ private struct ImportBatch {
   /// The number of the last line that was committed.
   var committedLine = 0
 
-  mutating func add(_ line: [UInt8]) throws {
+  mutating func add(_ line: [UInt8], number: Int) throws {
     let json = try JSONReader.read(line)
     guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
     for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
@@ -239,6 +239,8 @@ private struct ImportBatch {
       let known = if let found = types[field.name] { found } else { try collection.field(field.name) }
       values[field.name] = try Self.value(field, known)
     }
+    // In one transaction, versions of a record take the space of all of them until they are compacted.
+    if pending.ids.contains(id) { try commit(upTo: number - 1) }
     pending.add(id, values, to: collection, byteCount: line.count)
   }
 

@@ -354,6 +354,7 @@ extension SourceTable {
 struct RecordBatch {
   private(set) var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] =
     []
+  private(set) var ids: Set<RecordID> = []
   private var byteCount = 0
 
   /// A transaction holds 64 MiB at most, so a batch ends before that too.
@@ -363,6 +364,7 @@ struct RecordBatch {
     _ id: RecordID, _ values: [String: DynamicValue], to collection: DynamicCollection, byteCount: Int
   ) {
     records.append((collection, id, values))
+    ids.insert(id)
     self.byteCount += byteCount
   }
 
