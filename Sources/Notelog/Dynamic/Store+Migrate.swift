@@ -143,7 +143,7 @@ private struct Migration<R: Record> {
           if try change(id, plan, dropped, in: &tx) { summary.recordCount += 1 }
         } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
           leftOut.insert(id)
-          store.journal.noteDamage(of: id.bytes)
+          store.journal.noteDamage(error, of: id)
           summary.findings.append(Finding(error, id))
         }
         done += 1

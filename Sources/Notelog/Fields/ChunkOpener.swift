@@ -65,9 +65,7 @@ struct ChunkOpener: Sendable {
         try open(number, chunk.count, key, data, &buffer, into: &plaintext)
       } catch {
         if error.code == .damaged || error.code == .tampered {
-          opener.journal.noteDamagedValue(
-            of: id.bytes, segment: error.segment.map { UInt32(truncatingIfNeeded: $0) },
-            offset: error.offset.map { Int(truncatingIfNeeded: $0) })
+          opener.journal.noteDamage(error, .chunks, of: id)
         }
         throw error
       }

@@ -123,50 +123,17 @@ extension Journal {
     return count
   }
 
-  /// Notes that a record can't be read, for a reason that only its reader can tell: its body, or a tag.
-  func noteDamage(_ kind: Finding.Kind = .payload, of record: ID16) {
-    let location = try? catalog.location(of: record)
+  /// Notes that a record, or a large value of it, can't be read: where the error says that, or where the record
+  /// is, for a reason that only its reader can tell: its body, or a tag.
+  func noteDamage(_ error: NotelogError, _ kind: Finding.Kind = .payload, of record: RecordID) {
+    if error.segment != nil { return damageLog.note(error.of(record)) }
+    let location = try? catalog.location(of: record.bytes)
     damageLog.note(
-      Finding(kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record))
+      Finding(
+        kind, segment: location?.segment ?? 0, offset: Int(location?.offset ?? 0), record: record.bytes))
   }
 
-  /// Notes that a record's large value can't be read, where that is known: the record itself is there.
-  func noteDamagedValue(of record: ID16, segment: UInt32?, offset: Int?) {
-    if let segment, let offset {
-      return damageLog.note(Finding(.payload, segment: segment, offset: offset, record: record))
-    }
-    noteDamage(.chunks, of: record)
-  }
-
-  // MARK: - What a journal holds and what it takes: for `info`.
-
-  /// Figures about an open journal.
-  struct Statistics: Sendable {
-    struct SegmentFigures: Sendable {
-      let number: UInt32
-      let kind: SegmentKind
-      let isHead: Bool
-      let byteCount: Int
-      let liveByteCount: Int
-    }
-
-    /// How long the segments are up to the log's end.
-    var writtenByteCount = 0
-    /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
-    var reservedByteCount = 0
-    var segments: [SegmentFigures] = []
-
-    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
-    var deadByteCount: Int {
-      segments.reduce(0) {
-        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
-      }
-    }
-    /// The bytes of all segments' files.
-    var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
-    /// The bytes of live frames and their footer entries.
-    var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
-  }
+  // MARK: - What a journal counts.
 
   /// Counts as of now. No file is asked.
   var counts: StoreCounters {
@@ -177,38 +144,6 @@ extension Journal {
     }
     counts.damagedPlaces = damageLog.placeCount
     return counts
-  }
-
-  /// Figures as of now.
-  var statistics: Statistics {
-    var statistics = Statistics()
-    // What came behind the checkpoint counts as live once the index has it.
-    _ = catalog.index.recordCount
-    // A closed file has no length any more, and ends where the log does.
-    let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
-    statistics.segments = catalog.segments.all.map { segment in
-      let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
-      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's
-      // end lives.
-      let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
-      return Statistics.SegmentFigures(
-        number: segment.number, kind: segment.kind, isHead: !segment.isFinished, byteCount: byteCount,
-        liveByteCount: min(segment.liveBytes, end))
-    }
-    statistics.writtenByteCount = statistics.byteCount
-    statistics.reservedByteCount = byteCount(of: FileName.reserve)
-    if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
-      statistics.writtenByteCount -= last.byteCount - head.end
-      statistics.reservedByteCount += max(last.byteCount, isClosed ? 0 : head.allocatedEnd) - head.end
-    }
-    return statistics
-  }
-
-  /// How long one of the store's files is; 0 where there is none.
-  func byteCount(of name: String) -> Int {
-    guard let file = try? storage.openFile(name, .read) else { return 0 }
-    defer { file.close() }
-    return (try? file.byteCount()) ?? 0
   }
 
   // MARK: - Reading one record: FORMAT.md §5.
@@ -223,8 +158,6 @@ extension Journal {
 
   /// Whether there is such a record, and which revision it has.
   func revision(of id: ID16) throws(NotelogError) -> UInt64? {
-    try fromStorage { () throws(StorageError) in
-      try catalog.location(of: id).flatMap { $0.isTombstone ? nil : $0.sequence }
-    }
+    try fromStorage(catalog.location(of: id)).flatMap { $0.isTombstone ? nil : $0.sequence }
   }
 }

@@ -11,7 +11,7 @@ extension Store {
     if let head = journal.statistics.segments.first(where: \.isHead) {
       let freed = head.byteCount - head.liveByteCount - 2 * Self.segmentOverheadByteCount
       if freed > 0 {
-        forecast.segments.append(Int(head.number))
+        forecast.segments.append(head.number)
         forecast.copiedByteCount += head.liveByteCount
         forecast.freedByteCount += freed
       }

@@ -3,6 +3,7 @@
 import NotelogFormat
 import NotelogBase
 import NotelogCrypto
+import NotelogStorage
 import Synchronization
 
 /// Figures about a store; all of them are known without a key.
@@ -149,12 +150,7 @@ extension Store {
       snapshotCount: journal.catalog.oldVersions.snapshotCount,
       changesSinceCheckpoint: journal.catalog.changeCount,
       bytesWrittenPerByteStored: counters.bytesWrittenPerByteStored, nextRevision: nextRevision,
-      segments: statistics.segments.map { segment in
-        StoreInfo.Segment(
-          number: Int(segment.number), kind: "\(segment.kind)", isHead: segment.isHead,
-          byteCount: segment.byteCount,
-          liveByteCount: segment.liveByteCount)
-      },
+      segments: statistics.segments,
       slots: keyring.slots.map { slot in
         StoreInfo.Slot(
           number: slot.id, kind: slot.kind?.name ?? "of a later version",
@@ -174,6 +170,62 @@ extension Store {
       wasClosed: journal.report.wasClosed,
       isUnlocked: vault.isUnlocked, formatVersion: Int(SegmentHeader.version),
       floor: (Int(floor.segment), floor.offset), memoryNote: SecretMemory.shared.note)
+  }
+}
+
+// MARK: - What a journal holds and what it takes.
+
+extension Journal {
+  /// Figures about an open journal.
+  struct Statistics: Sendable {
+    /// How long the segments are up to the log's end.
+    var writtenByteCount = 0
+    /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
+    var reservedByteCount = 0
+    var segments: [StoreInfo.Segment] = []
+
+    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+    var deadByteCount: Int {
+      segments.reduce(0) {
+        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
+      }
+    }
+    /// The bytes of all segments' files.
+    var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
+    /// The bytes of live frames and their footer entries.
+    var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
+  }
+
+  /// Figures as of now.
+  var statistics: Statistics {
+    var statistics = Statistics()
+    // What came behind the checkpoint counts as live once the index has it.
+    _ = catalog.index.recordCount
+    // A closed file has no length any more, and ends where the log does.
+    let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
+    statistics.segments = catalog.segments.all.map { segment in
+      let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
+      // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's
+      // end lives.
+      let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
+      return StoreInfo.Segment(
+        number: Int(segment.number), kind: "\(segment.kind)", isHead: !segment.isFinished,
+        byteCount: byteCount, liveByteCount: min(segment.liveBytes, end))
+    }
+    statistics.writtenByteCount = statistics.byteCount
+    statistics.reservedByteCount = byteCount(of: FileName.reserve)
+    if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
+      statistics.writtenByteCount -= last.byteCount - head.end
+      statistics.reservedByteCount += max(last.byteCount, isClosed ? 0 : head.allocatedEnd) - head.end
+    }
+    return statistics
+  }
+
+  /// How long one of the store's files is; 0 where there is none.
+  fileprivate func byteCount(of name: String) -> Int {
+    guard let file = try? storage.openFile(name, .read) else { return 0 }
+    defer { file.close() }
+    return (try? file.byteCount()) ?? 0
   }
 }
 

@@ -270,8 +270,7 @@ struct Search: Sendable {
     guard let error = error as? NotelogError, error.code == .damaged || error.code == .tampered else {
       throw error
     }
-    // Where its place is known, whoever read it has noted that.
-    if error.segment == nil { store.journal.noteDamage(of: id.bytes) }
+    store.journal.noteDamage(error, of: id)
     try question.damageHandler?(Finding(error, id))
   }
 

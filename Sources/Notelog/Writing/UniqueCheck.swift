@@ -137,7 +137,7 @@ struct UniqueCheck: ~Copyable {
     } catch {
       guard error.code == .damaged else { throw error }
       // What can't be read, nobody has.
-      store.journal.noteDamage(of: id.bytes)
+      store.journal.noteDamage(error, of: id)
       return false
     }
   }
