@@ -131,6 +131,11 @@ public struct Finding: Sendable, Hashable {
     (self.record, self.words) = (record.map { RecordID($0) }, words)
   }
 
+  /// The same of a range of a segment's bytes.
+  init(_ kind: Kind, segment: UInt32, _ range: Range<Int>, record: ID16? = nil) {
+    self.init(kind, segment: segment, offset: range.lowerBound, byteCount: range.count, record: record)
+  }
+
   /// Something in a record that can't be read.
   init(_ error: NotelogError, _ record: RecordID) {
     self.init(error, error.code == .tampered ? .tags : .records, record)
@@ -278,17 +283,4 @@ public struct DamageReport: Sendable {
   public let lostRecordCount: Int
   /// Records with a lower revision may be older than they were; 0 where all are current.
   public let possiblyStaleBelow: UInt64
-
-  /// Where everything is as it should be.
-  static let none = DamageReport(verdict: .sound, findings: [], lostRecordCount: 0, possiblyStaleBelow: 0)
-}
-
-extension DamageReport {
-  /// What an opening that was refused had found.
-  init(_ report: RecoveryReport) {
-    self.init(
-      verdict: report.verdict,
-      findings: report.damages, lostRecordCount: 0,
-      possiblyStaleBelow: report.possiblyStaleBelow)
-  }
 }

@@ -189,7 +189,9 @@ extension NotelogError {
       .damaged,
       "records are lost, and nothing says which (segment \(segments)): what is left may be older than it was; salvage it, or restore a backup",
       segment: report.unnamedLosses.min().map(Int.init))
-    damage = DamageReport(report)
+    damage = DamageReport(
+      verdict: report.verdict, findings: report.damages, lostRecordCount: 0,
+      possiblyStaleBelow: report.possiblyStaleBelow)
   }
 }
 

@@ -101,7 +101,7 @@ final class Snapshot: Sendable {
           else { return }
           body(entry)
         }
-        for damage in reading.allDamages(of: segment.number) {
+        for damage in reading.allDamages {
           journal.damageLog.note(damage)
           onDamage(damage)
         }
@@ -179,9 +179,7 @@ extension Snapshot {
         let isUnused = header == nil ? try fromStorage(walk.reader.isZero(from: range.lowerBound)) : false
         if !isUnused {
           areAllCurrent = false
-          let loss = Finding(
-            .lostFrames, segment: segment.number, offset: range.lowerBound, byteCount: range.count)
-          guard onDamage(loss) else { return false }
+          guard onDamage(Finding(.lostFrames, segment: segment.number, range)) else { return false }
         }
       }
       guard let header, header.kind != .footer else {

@@ -94,7 +94,7 @@ struct Examination {
 
   /// Takes in what reading a segment's entries came to.
   mutating func note(_ reading: EntryReading, of number: UInt32) {
-    for damage in reading.allDamages(of: number) where !report.damages.contains(damage) {
+    for damage in reading.allDamages where !report.damages.contains(damage) {
       report.damages.append(damage)
     }
     for loss in reading.losses {

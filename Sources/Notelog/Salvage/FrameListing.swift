@@ -62,21 +62,6 @@ public struct StoredPiece: Sendable {
   }
 }
 
-extension StoredPiece.Kind {
-  init(_ kind: FrameKind) {
-    switch kind {
-    case .record: self = .record
-    case .tombstone: self = .tombstone
-    case .chunk: self = .chunk
-    case .liveChange: self = .liveChange
-    case .commit: self = .commit
-    case .liveSet: self = .liveSet
-    case .close: self = .close
-    case .footer: self = .footer
-    }
-  }
-}
-
 // MARK: - Everything in a segment's file, frame by frame: FORMAT.md §4, §5 and §6.
 
 extension SalvageFile {
@@ -97,8 +82,9 @@ extension SalvageFile {
         let isWhole =
           try walk.reader.isWhole(header, at: walk.place)
           && walk.reader.brokenPadding(header, at: walk.place) == nil
-        var piece = StoredPiece(
-          self, walk.place..<walk.next, StoredPiece.Kind(header.kind), isSound: isWhole)
+        // A frame's kind has the same name here.
+        let kind = StoredPiece.Kind(rawValue: "\(header.kind)") ?? .unknown
+        var piece = StoredPiece(self, walk.place..<walk.next, kind, isSound: isWhole)
         piece.revision = header.sequence
         if header.kind.isContent {
           piece.record = RecordID(header.id)

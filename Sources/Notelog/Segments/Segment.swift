@@ -119,20 +119,15 @@ struct EntryReading: Sendable {
   var damages: [Finding] = []
   /// Bytes where frames were, and which of them, nothing in the segment says. No frame in them had a higher
   /// sequence number; nothing where that isn't known.
-  var losses: [(range: Range<Int>, highestSequence: UInt64?)] = []
+  var losses: [(finding: Finding, highestSequence: UInt64?)] = []
   /// Where the frames end of a finished segment of which none is lost, as its footer says, or as they make
   /// the footer that is meant.
   var framesEnd: Int?
   /// Whether every entry there ever was has been shown.
   var isWhole: Bool { losses.isEmpty }
 
-  /// All that was found, as damage of a segment.
-  func allDamages(of segment: UInt32) -> [Finding] {
-    damages
-      + losses.map {
-        Finding(.lostFrames, segment: segment, offset: $0.range.lowerBound, byteCount: $0.range.count)
-      }
-  }
+  /// All that was found.
+  var allDamages: [Finding] { damages + losses.map(\.finding) }
 }
 
 extension Segment {
@@ -207,7 +202,7 @@ extension Segment {
     }
     let wanted = min(limit, end)
     if fileEnd < wanted, first < wanted {
-      reading.losses.append((max(fileEnd, first)..<wanted, nil))
+      reading.losses.append((Finding(.lostFrames, segment: number, max(fileEnd, first)..<wanted), nil))
     }
     return walk.place
   }
@@ -215,9 +210,7 @@ extension Segment {
   /// Notes a gap between frames: a loss, unless it held nothing but a mark, or the live set.
   private func note(_ lost: LostBytes, _ reading: inout EntryReading) throws(StorageError) {
     if !lost.mayHoldContent(in: kind) {
-      reading.damages.append(
-        Finding(.commitMark, segment: number, offset: lost.range.lowerBound, byteCount: lost.range.count))
-      return
+      return reading.damages.append(Finding(.commitMark, segment: number, lost.range))
     }
     var range = lost.range
     if kind.isLog, range.lowerBound == Layout.firstFrameOffset, let header = try header() {
@@ -227,7 +220,7 @@ extension Segment {
       range = min(range.lowerBound + byteCount, range.upperBound)..<range.upperBound
       if range.isEmpty { return }
     }
-    reading.losses.append((range, lost.highestSequence(in: kind)))
+    reading.losses.append((Finding(.lostFrames, segment: number, range), lost.highestSequence(in: kind)))
   }
 
   /// In a finished segment without a trailer, the footer that its frames make tells whether all of them are
@@ -236,7 +229,7 @@ extension Segment {
     of entry: LiveEntry, end: Int, _ reading: inout EntryReading
   ) throws(StorageError) {
     // Losses are in order, and before the first one nothing is lost that a footer lists.
-    let framesEnd = reading.losses.first?.range.lowerBound ?? end
+    let framesEnd = reading.losses.first?.finding.range.lowerBound ?? end
     if let header = try header() {
       let footer = try FooterBuilder(framesOf: file, salt: salt, to: framesEnd, isWhole: true)
       let checksum = footer.frame(at: framesEnd, header: header, salt: salt).checksum
@@ -246,10 +239,9 @@ extension Segment {
     if reading.framesEnd != nil {
       reading.losses = []
     } else if reading.losses.isEmpty {
-      reading.losses.append((rest, nil))
+      reading.losses.append((Finding(.lostFrames, segment: number, rest), nil))
     }
-    reading.damages.append(
-      Finding(.footer, segment: number, offset: rest.lowerBound, byteCount: rest.count))
+    reading.damages.append(Finding(.footer, segment: number, rest))
   }
 
   /// The segment's header, from any of its copies.

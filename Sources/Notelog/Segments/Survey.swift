@@ -304,7 +304,7 @@ extension FoundSegment {
   /// Where the medium has not given bytes that were asked for so far.
   var unreadableDamages: [Finding] {
     ((file as? ForgivingFile)?.unreadable ?? []).map {
-      Finding(.unreadableBytes, segment: number, offset: $0.lowerBound, byteCount: $0.count)
+      Finding(.unreadableBytes, segment: number, $0)
     }
   }
 }

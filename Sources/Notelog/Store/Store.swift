@@ -85,18 +85,12 @@ extension Store {
   /// its bytes, and reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
   ///
   /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
-  public var damage: DamageReport { journal.isDamaged ? DamageReport(journal) : .none }
-}
-
-extension DamageReport {
-  /// What an open journal knows of.
-  init(_ journal: Journal) {
-    let damages = journal.damages
+  public var damage: DamageReport {
+    let (verdict, damages) = (journal.verdict, journal.damages)
     // Where the index can't be read, what is known without it counts.
     let lostCount = (try? journal.lostRecordCount(in: damages)) ?? 0
-    self.init(
-      verdict: journal.verdict,
-      findings: damages, lostRecordCount: lostCount,
+    return DamageReport(
+      verdict: verdict.isDamaged ? verdict : .sound, findings: damages, lostRecordCount: lostCount,
       possiblyStaleBelow: journal.catalog.staleness.below)
   }
 }
