@@ -128,11 +128,12 @@ public enum StorageLockKind: Sendable {
   case exclusive
 }
 
-/// A system call that failed.
+/// A system call that failed, or whose result is of no use.
 public struct StorageError: Error, Equatable, Sendable {
-  /// The calls that can fail.
+  /// The calls that can fail; `version` where one was done, and what it read is a newer version's.
   public enum Call: String, Sendable {
     case open, readdir, rename, unlink, mkdir, read, write, allocate, truncate, sync, syncFolder, stat, lock
+    case version
   }
 
   /// What was asked.

@@ -50,7 +50,7 @@ extension Journal {
         throw NotelogError(.damaged, "no segment of the log is whole; salvage what there is")
       }
       // What was read may not be durable yet; a copy of it must not outlive it.
-      try examination.synchronize(in: source)
+      try fromStorage(examination.synchronize(in: source))
       backup = Backup(
         of: source, examination, to: target, after: previous, checksParts: checksParts, progress)
       if !backup.isBehind { try backup.copy() }
@@ -63,7 +63,7 @@ extension Journal {
       backup.summary.findings.append(
         Finding(.endsBeforeBackup, segment: position.segment, offset: position.offset))
     } else {
-      try backup.publish()
+      try fromStorage(backup.publish())
     }
     _ = consume pin
     return backup.summary
@@ -161,18 +161,16 @@ struct Backup {
   }
 
   /// Makes what was copied the backup, in one step, and removes what belonged only to the one before.
-  func publish() throws(NotelogError) {
-    do {
-      // The copies' names first: the manifest must not outlive them.
-      try target.makeNamesDurable()
-      let manifest = newManifest()
-      try manifest.write(to: target)
-      let kept = Set(manifest.parts.map(\.name))
-      for name in try target.names(in: "") where BackupManifest.Part.isName(name) && !kept.contains(name) {
-        // What can't be removed now is removed by the next backup.
-        try? target.unlink(name)
-      }
-    } catch { throw NotelogError(error) }
+  func publish() throws(StorageError) {
+    // The copies' names first: the manifest must not outlive them.
+    try target.makeNamesDurable()
+    let manifest = newManifest()
+    try manifest.write(to: target)
+    let kept = Set(manifest.parts.map(\.name))
+    for name in try target.names(in: "") where BackupManifest.Part.isName(name) && !kept.contains(name) {
+      // What can't be removed now is removed by the next backup.
+      try? target.unlink(name)
+    }
   }
 
   private func newManifest() -> BackupManifest {

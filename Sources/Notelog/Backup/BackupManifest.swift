@@ -216,7 +216,7 @@ extension BackupManifest.Part {
   }
 
   func damages(in file: any StorageFile) throws(StorageError) -> [Finding] {
-    guard let found = try readHeader(file) else {
+    guard let found = try Survey.read(file, entry.number) else {
       return [Finding(.unreadableSegment, segment: entry.number)]
     }
     var damages = try found.verified(as: kind == .segment ? entry : nil).report.damages
@@ -237,7 +237,8 @@ extension BackupManifest.Part {
   func isWholeAtItsEnds(in storage: any Storage) -> Bool {
     guard let file = try? storage.open(name, .read) else { return false }
     defer { file.close() }
-    guard let found = try? readHeader(file), found.entry == entry, found.badCopies.isEmpty else {
+    guard let found = try? Survey.read(file, entry.number), found.entry == entry, found.badCopies.isEmpty
+    else {
       return false
     }
     return (try? found.hasSoundFooter()) ?? false
@@ -262,10 +263,6 @@ extension BackupManifest.Part {
       if error.isMissing { return nil }
       throw error
     }
-  }
-
-  private func readHeader(_ file: any StorageFile) throws(StorageError) -> FoundSegment? {
-    do { return try Survey.read(file, entry.number) } catch { throw error.whileReading(name) }
   }
 }
 

@@ -37,9 +37,7 @@ extension Journal {
     // The newest first: a store whose newest segments are missing would pass for a whole one, an older one.
     var progress = WorkProgress(total: parts.reduce(0) { $0 + $1.entry.byteCount }, report)
     for part in parts.sorted(by: { $0.entry.number > $1.entry.number }) {
-      do { damages += try restore(part, of: manifest, branch, from: backup, to: target) } catch {
-        throw NotelogError(error)
-      }
+      damages += try fromStorage(restore(part, of: manifest, branch, from: backup, to: target))
       try progress.advance(by: part.entry.byteCount)
     }
     try fromStorage(target.makeNamesDurable())

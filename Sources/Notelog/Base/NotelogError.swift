@@ -1,6 +1,7 @@
 // The one error that the library throws.
 
 import NotelogCrypto
+import NotelogFormat
 import NotelogStorage
 
 /// What went wrong, where, and what to do about it.
@@ -137,7 +138,10 @@ extension NotelogError {
   ///   - place: What was being done; nil where that is plain.
   init(_ cause: StorageError, _ place: String? = nil) {
     let prefix = place.map { "\($0): " } ?? ""
-    if cause.errno == SystemErrno.badDescriptor {
+    if cause.call == .version, let number = FileName.segmentNumber(cause.name) {
+      self.init(
+        .unsupportedVersion, "segment \(number) was written by a newer version", segment: Int(number))
+    } else if cause.errno == SystemErrno.badDescriptor {
       // Files of an open store are opened again when they are needed: only closing it closes them for good.
       self = .closed(cause.folder)
     } else if place == nil, cause.isNoSpace {

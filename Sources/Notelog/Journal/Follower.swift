@@ -52,8 +52,8 @@ struct Follower: ~Copyable {
     endsInCloseMark = false
     recut = []
     if gap != nil { beginArranging() }
-    while let next = try successor(try walk()) { try goOn(in: next) }
-    try rearrange()
+    while let next = try successor(try fromStorage(walk())) { try fromStorage(goOn(in: next)) }
+    try fromStorage(rearrange())
   }
 
   /// Notes that all is in its place.
@@ -85,51 +85,49 @@ struct Follower: ~Copyable {
   /// Takes in unit after unit of the segment in which the log was known to end.
   ///
   /// - Returns: Whether it is finished.
-  private mutating func walk() throws(NotelogError) -> Bool {
+  private mutating func walk() throws(StorageError) -> Bool {
     guard let segment else { return false }
-    do throws(StorageError) {
-      // What can't be read is news that nobody hears, and no zeros.
-      let file = segment.file.unforgiving
-      let byteCount = try file.byteCount()
-      var units = SegmentWalk(file, salt: segment.salt, end: byteCount, from: place.offset)
-      // Nothing was visible in it yet.
-      if place.offset == Layout.firstFrameOffset {
-        place.offset = try units.reader.unitsStart()
-        units.go(to: place.offset)
-      }
-      while true {
-        switch try units.unit() {
-        case .transaction(let range):
-          if range.sequence < next, segment.kind == .recovered {
-            try applyMoved(range, in: segment, &units)
-          } else if range.sequence == next || segment.kind == .recovered {
-            // Numbers of transactions that only published a compaction are left out, too: better one gap too
-            // many.
-            if range.sequence > next { noteGap() }
-            try apply(range, in: segment, &units)
-          } else {
-            return false
-          }
-          place.offset = range.end
-          endsInCloseMark = false
-        case .close(let end):
-          endsInCloseMark = end == byteCount
-          place.offset = end
-        case .footer(let end):
-          guard end + Layout.trailerByteCount == byteCount else { return false }
-          guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else {
-            return false
-          }
-          if segment.kind == .recovered { try pass(&units.reader, footerAt: place.offset) }
-          return true
-        case .none:
-          // What was preallocated is zeros, megabytes of them.
-          return segment.isFinished
-        case .broken:
+    // What can't be read is news that nobody hears, and no zeros.
+    let file = segment.file.unforgiving
+    let byteCount = try file.byteCount()
+    var units = SegmentWalk(file, salt: segment.salt, end: byteCount, from: place.offset)
+    // Nothing was visible in it yet.
+    if place.offset == Layout.firstFrameOffset {
+      place.offset = try units.reader.unitsStart()
+      units.go(to: place.offset)
+    }
+    while true {
+      switch try units.unit() {
+      case .transaction(let range):
+        if range.sequence < next, segment.kind == .recovered {
+          try applyMoved(range, in: segment, &units)
+        } else if range.sequence == next || segment.kind == .recovered {
+          // Numbers of transactions that only published a compaction are left out, too: better one gap too
+          // many.
+          if range.sequence > next { noteGap() }
+          try apply(range, in: segment, &units)
+        } else {
           return false
         }
+        place.offset = range.end
+        endsInCloseMark = false
+      case .close(let end):
+        endsInCloseMark = end == byteCount
+        place.offset = end
+      case .footer(let end):
+        guard end + Layout.trailerByteCount == byteCount else { return false }
+        guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else {
+          return false
+        }
+        if segment.kind == .recovered { try pass(&units.reader, footerAt: place.offset) }
+        return true
+      case .none:
+        // What was preallocated is zeros, megabytes of them.
+        return segment.isFinished
+      case .broken:
+        return false
       }
-    } catch { throw NotelogError(error) }
+    }
   }
 
   /// Goes on behind a recovered segment, with the number that its header names. Transactions below it that
@@ -193,11 +191,11 @@ struct Follower: ~Copyable {
 
   /// The segment in which the log goes on; nothing where it doesn't, or not yet.
   private mutating func successor(_ isFinished: Bool) throws(NotelogError) -> FoundSegment? {
-    let numbers = try FolderNames(storage).numbers.filter { [place] in $0 > place.segment }
+    let numbers = try fromStorage(FolderNames(storage)).numbers.filter { [place] in $0 > place.segment }
     if numbers.isEmpty { return nil }
     var later: [FoundSegment] = []
     for number in numbers {
-      guard let found = try Survey.read(number, in: storage) else { continue }
+      guard let found = try fromStorage(Survey.read(number, in: storage)) else { continue }
       if found.header.storeID == log.storeID, found.header.kind.isLog { later.append(found) }
     }
     guard let first = later.first, place.segment > 0 else { return nil }
@@ -205,12 +203,12 @@ struct Follower: ~Copyable {
     case .unfinished: return nil
     case .recovered(let recovered):
       // What stays in the segment, nobody tells again. Who wrote it is dead, so that there will be no more.
-      _ = try walk()
+      _ = try fromStorage(walk())
       recut.formUnion(recovered.header.sources.map(\.segment))
       return recovered
     case .replaced:
       // By what a recovery has put there, and is history by now.
-      _ = try walk()
+      _ = try fromStorage(walk())
       recut.insert(place.segment)
       noteGap()
       return first
@@ -241,17 +239,15 @@ struct Follower: ~Copyable {
     }
     if let recovered { return .recovered(recovered) }
     do {
-      guard let found = try Survey.read(place.segment, in: storage) else {
-        return .replaced
-      }
+      guard let found = try Survey.read(place.segment, in: storage) else { return .replaced }
       guard found.trailer != nil, let segment else { return .unfinished }
-      guard try fromStorage(segment.file.byteCount()) == found.byteCount else { return .replaced }
+      guard try segment.file.byteCount() == found.byteCount else { return .replaced }
     } catch {
-      if error.cause?.isMissing == true { return .replaced }
-      throw error
+      if error.isMissing { return .replaced }
+      throw NotelogError(error)
     }
     // Finished since it was read, or damaged.
-    guard try walk() else {
+    guard try fromStorage(walk()) else {
       throw NotelogError(
         .damaged, "a transaction does not check, and others follow it: open the store again",
         segment: Int(place.segment), offset: place.offset)
@@ -265,32 +261,30 @@ struct Follower: ~Copyable {
   }
 
   /// Goes on at the beginning of another segment, whose live set is what counts from there on.
-  private mutating func goOn(in found: FoundSegment) throws(NotelogError) {
+  private mutating func goOn(in found: FoundSegment) throws(StorageError) {
     let old = segment
-    do throws(StorageError) {
-      var reader = found.reader
-      guard let beginning = try reader.liveSet(of: found.header) else {
-        // Being made: it is looked at again when it is.
-        throw StorageError(.open, FileName.segment(found.number), errno: SystemErrno.notFound)
-      }
-      // Another length is that of a file which a recovery has put in its place.
-      if let old, !recut.contains(old.number), let entry = beginning.set[old.number],
-        entry.byteCount == (try old.file.byteCount())
-      {
-        catalog.segments.insert(old.finished(as: entry))
-      }
-      place = LogPosition(segment: found.number, offset: beginning.end)
-      if gap != nil || found.header.kind == .log { next = max(next, found.header.firstSequence) }
-      log.state.withLock(waking: .nobody) { state in
-        // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
-        catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
-        state.live = beginning.set
-        state.visibleEnd = place
-        state.expect(next)
-        state.floor = max(state.floor, found.header.floor)
-        state.highestNumber = max(state.highestNumber, found.number)
-      }
-    } catch { throw NotelogError(error) }
+    var reader = found.reader
+    guard let beginning = try reader.liveSet(of: found.header) else {
+      // Being made: it is looked at again when it is.
+      throw StorageError(.open, FileName.segment(found.number), errno: SystemErrno.notFound)
+    }
+    // Another length is that of a file which a recovery has put in its place.
+    if let old, !recut.contains(old.number), let entry = beginning.set[old.number],
+      entry.byteCount == (try old.file.byteCount())
+    {
+      catalog.segments.insert(old.finished(as: entry))
+    }
+    place = LogPosition(segment: found.number, offset: beginning.end)
+    if gap != nil || found.header.kind == .log { next = max(next, found.header.firstSequence) }
+    log.state.withLock(waking: .nobody) { state in
+      // A recovered segment is finished when it gets its name, and lives, though no live set says so yet.
+      catalog.segments.insert(Segment(found, entry: found.header.kind == .recovered ? found.entry : nil))
+      state.live = beginning.set
+      state.visibleEnd = place
+      state.expect(next)
+      state.floor = max(state.floor, found.header.floor)
+      state.highestNumber = max(state.highestNumber, found.number)
+    }
     endsInCloseMark = false
     hasNews = true
   }
@@ -300,40 +294,38 @@ struct Follower: ~Copyable {
 
 extension Follower {
   /// Exchanges segments, so that the catalog has those of the live set.
-  mutating func rearrange() throws(NotelogError) {
+  private mutating func rearrange() throws(StorageError) {
     let live = log.state.withLock(waking: .nobody) { $0.live }
     let known = catalog.segments
     let removed = known.all.filter { $0.number != place.segment && live[$0.number] == nil }
     let added = live.entries.filter { known[$0.number]?.entry != $0 || known[$0.number]?.cutEnd != nil }
     guard !removed.isEmpty || !added.isEmpty || gap != nil || !isExact else { return }
     beginArranging()
-    do throws(StorageError) {
-      // What is in memory knows places in segments that are about to go.
-      try catalog.index.loadAll()
-      let arrivals = try find(added)
-      let recut = arrivals.compactMap { [known] (found, entry) in
-        known[entry.number].map { (old: $0, found: found, entry: entry) }
+    // What is in memory knows places in segments that are about to go.
+    try catalog.index.loadAll()
+    let arrivals = try find(added)
+    let recut = arrivals.compactMap { [known] (found, entry) in
+      known[entry.number].map { (old: $0, found: found, entry: entry) }
+    }
+    if try !catalog.adopt(arrivals.filter { [known] in known[$0.entry.number] == nil }) { isExact = false }
+    if gap != nil { keeper?.distrustAll() }
+    if !isExact || gap != nil {
+      // What a gap deleted, snapshots from before the gap still have.
+      let first = gap ?? next
+      catalog.chunks.forget()
+      for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
+      for (old, found, _) in recut {
+        try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)
       }
-      if try !catalog.adopt(arrivals.filter { [known] in known[$0.entry.number] == nil }) { isExact = false }
-      if gap != nil { keeper?.distrustAll() }
-      if !isExact || gap != nil {
-        // What a gap deleted, snapshots from before the gap still have.
-        let first = gap ?? next
-        catalog.chunks.forget()
-        for segment in removed { try catalog.forgetFrames(of: segment, deletedBy: first) }
-        for (old, found, _) in recut {
-          try catalog.forgetFrames(of: old, from: found.trailer?.footerOffset ?? 0, deletedBy: first)
-        }
-      }
-      // Their ends are elsewhere by now.
-      for (old, found, entry) in recut {
-        known.insert(old.finished(as: entry, in: found.file))
-        catalog.cache.forget(entry.number)
-      }
-      catalog.oldVersions.keep(removed)
-      catalog.remove(removed)
-      known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
-    } catch { throw NotelogError(error) }
+    }
+    // Their ends are elsewhere by now.
+    for (old, found, entry) in recut {
+      known.insert(old.finished(as: entry, in: found.file))
+      catalog.cache.forget(entry.number)
+    }
+    catalog.oldVersions.keep(removed)
+    catalog.remove(removed)
+    known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
     Catalog.letGo(of: consume removed)
   }
 
@@ -346,10 +338,7 @@ extension Follower {
     for entry in entries {
       let name = FileName.segment(entry.number)
       let known = catalog.segments[entry.number]
-      let found: FoundSegment?
-      do { found = try Survey.read(entry.number, in: storage) } catch {
-        throw error.whileReading(name)
-      }
+      let found = try Survey.read(entry.number, in: storage)
       // A source that recovery has not cut yet is looked at again when it is. One that is not known was
       // compacted before.
       if let found, found.entry != entry {
@@ -367,12 +356,8 @@ extension Follower {
   /// Whether the recovered segment in which the log ends says that it will be cut.
   private func isToBeCut(_ found: FoundSegment) throws(StorageError) -> Bool {
     guard let segment, segment.kind == .recovered else { return false }
-    do {
-      let sources = try Survey.read(segment.file, segment.number)?.header.sources
-      return sources?.contains { $0.segment == found.number } ?? false
-    } catch {
-      throw error.whileReading(segment.file.name)
-    }
+    let sources = try Survey.read(segment.file, segment.number)?.header.sources
+    return sources?.contains { $0.segment == found.number } ?? false
   }
 }
 

@@ -51,9 +51,8 @@ extension Journal {
     let payload = Layout.frameHeaderByteCount..<Layout.frameHeaderByteCount + chunk.payloadByteCount
     buffer.removeAll()
     // Large values pass the cache by: they would drive everything else out of it.
-    do {
-      try buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset)
-    } catch { throw NotelogError(error) }
+    _ = try fromStorage(
+      buffer.frame.fill(payload.upperBound, from: segment.file, at: chunk.place.offset))
     guard buffer.frame.count == payload.upperBound,
       let header = FrameHeader(
         buffer.frame.bytes, at: 0, salt: segment.salt, place: chunk.place.offset),

@@ -153,10 +153,13 @@ extension Journal {
   private func goOnWriting(_ file: any StorageFile) throws(NotelogError) {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false
-    let names = try FolderNames(storage)
-    if isClosing, names.partials.isEmpty, let (head, closing) = try end(LastClose.read(file), names) {
+    let names = try fromStorage(FolderNames(storage))
+    if isClosing, names.partials.isEmpty,
+      let (head, closing) = try fromStorage(end(LastClose.read(file), names))
+    {
       try log.state.withLock { state throws(NotelogError) in
-        state.head = try Self.reopenHead(head, end: closing.range.upperBound, catalog, storage)
+        state.head = try fromStorage(
+          Self.reopenHead(head, end: closing.range.upperBound, catalog, storage))
         state.floor = LogPosition(segment: head.number, offset: closing.range.lowerBound)
         state.visibleEnd = state.floor
         state.startAt(
@@ -181,7 +184,7 @@ extension Journal {
       }
       try log.state.withLock { state throws(NotelogError) in
         if let end = examination.appendable, let segment = examination.survey.segments[end.segment] {
-          state.head = try Self.reopenHead(segment, end: end.offset, catalog, storage)
+          state.head = try fromStorage(Self.reopenHead(segment, end: end.offset, catalog, storage))
         }
         state.live = examination.live
         state.floor = max(state.floor, examination.report.floor)
@@ -195,7 +198,7 @@ extension Journal {
   }
 
   /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
-  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(NotelogError) -> (
+  private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(StorageError) -> (
     FoundSegment, Closing
   )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
@@ -203,7 +206,7 @@ extension Journal {
     guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
       let found = try Survey.read(place.segment, in: storage), found.badCopies.isEmpty,
       found.header.writeFlags == 0,
-      let closing = try fromStorage(found.closing()),
+      let closing = try found.closing(),
       closing.mark.speaks(of: live)
     else { return nil }
     let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)

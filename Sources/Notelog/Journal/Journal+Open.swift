@@ -11,7 +11,7 @@ extension Journal {
   ) throws(NotelogError) -> Journal {
     let lock = try takeLock(storage)
     do throws(NotelogError) {
-      let survey = try Survey(storage, storeID: nil)
+      let survey = try fromStorage(Survey(storage, storeID: nil))
       guard survey.isEmpty else { throw NotelogError(.alreadyExists, "there is a store here already") }
       try removeInterruptedCreations(survey.interruptedCreations, storage)
     } catch {
@@ -172,9 +172,7 @@ extension Journal {
   private static func removeInterruptedCreations(
     _ numbers: [UInt32], _ storage: any Storage
   ) throws(NotelogError) {
-    for number in numbers {
-      try fromStorage(storage.remove(FileName.segment(number)))
-    }
+    for number in numbers { try fromStorage(storage.remove(FileName.segment(number))) }
   }
 
   /// Unlinks segments that a live compacted segment has taken the place of, and output that was never
@@ -212,7 +210,7 @@ extension Journal {
     if !isReading, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
     {
-      state.head = try reopenHead(found, end: end.offset, catalog, storage)
+      state.head = try fromStorage(reopenHead(found, end: end.offset, catalog, storage))
     }
     return state
   }
@@ -220,21 +218,18 @@ extension Journal {
   /// Makes the head of a store that was closed in order ready to be appended to.
   static func reopenHead(
     _ found: FoundSegment, end: Int, unsynced: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
-  ) throws(NotelogError) -> Head {
-    do {
-      let name = FileName.segment(found.number)
-      let file = try storage.openFile(name, .update)
-      let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
-      let known = catalog.segments[found.number]
-      segment.addLive(known?.liveBytes ?? 0)
-      segment.show(upTo: known?.visibleEnd ?? 0)
-      catalog.segments.insert(segment)
-      let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
-      // What was last appended to it can't be known to be on the medium.
-      return Head(
-        segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
-        unsynced: range)
-    } catch { throw NotelogError(error) }
+  ) throws(StorageError) -> Head {
+    let file = try storage.openFile(FileName.segment(found.number), .update)
+    let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
+    let known = catalog.segments[found.number]
+    segment.addLive(known?.liveBytes ?? 0)
+    segment.show(upTo: known?.visibleEnd ?? 0)
+    catalog.segments.insert(segment)
+    let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
+    // What was last appended to it can't be known to be on the medium.
+    return Head(
+      segment: segment, header: found.header, end: end, allocatedEnd: end, footerByteCount: 0,
+      unsynced: range)
   }
 
   /// What is said of a lock that could not be taken.
@@ -269,7 +264,8 @@ extension ClosedStore {
     var state = LogState(
       head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
       live: live, highestNumber: highestNumber)
-    state.head = try Journal.reopenHead(head, end: end.offset, unsynced: closing.range, catalog, storage)
+    state.head = try fromStorage(
+      Journal.reopenHead(head, end: end.offset, unsynced: closing.range, catalog, storage))
     var report = RecoveryReport()
     report.floor = floor
     report.checkpoint = .used

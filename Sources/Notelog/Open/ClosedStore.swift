@@ -23,7 +23,7 @@ struct ClosedStore {
   var floor: LogPosition { LogPosition(segment: head.number, offset: closing.range.lowerBound) }
 
   /// Nothing where anything at all is not as it should be: then the store has to be examined.
-  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(NotelogError) {
+  init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(StorageError) {
     guard let checkpoint = CheckpointFile.find(in: storage).found, !checkpoint.head.isOfDamagedStore,
       storeID == nil || storeID == checkpoint.head.storeID
     else { return nil }
@@ -39,34 +39,32 @@ struct ClosedStore {
       else { return nil }
       read.append(found)
     }
-    do throws(StorageError) {
-      guard let head = read.last(where: \.header.kind.isLog),
-        let closing = try head.closing(),
-        let live = try Self.live(checkpoint.head, head, closing),
-        numbers.count == live.count + 1
-      else { return nil }
-      var segments = [Segment(head, entry: nil)]
-      segments.reserveCapacity(numbers.count)
-      // Both in order of number: but for the head, each file is the next live segment's.
-      for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
-        guard entry.number == number else { return nil }
-        if let found = read.find(number, by: { $0.number }) {
-          guard found.entry == entry else { return nil }
-          segments.append(Segment(found, entry: entry))
-        } else {
-          guard let figures = checkpoint.head.figures(of: number) else { return nil }
-          segments.append(
-            Segment(
-              number: number, kind: figures.kind, salt: SegmentSalt(entry.salt),
-              file: DeferredFile(segment: number, in: storage), entry: entry))
-        }
+    guard let head = read.last(where: \.header.kind.isLog),
+      let closing = try head.closing(),
+      let live = try Self.live(checkpoint.head, head, closing),
+      numbers.count == live.count + 1
+    else { return nil }
+    var segments = [Segment(head, entry: nil)]
+    segments.reserveCapacity(numbers.count)
+    // Both in order of number: but for the head, each file is the next live segment's.
+    for (entry, number) in zip(live.entries, numbers.lazy.filter { $0 != head.number }) {
+      guard entry.number == number else { return nil }
+      if let found = read.find(number, by: { $0.number }) {
+        guard found.entry == entry else { return nil }
+        segments.append(Segment(found, entry: entry))
+      } else {
+        guard let figures = checkpoint.head.figures(of: number) else { return nil }
+        segments.append(
+          Segment(
+            number: number, kind: figures.kind, salt: SegmentSalt(entry.salt),
+            file: DeferredFile(segment: number, in: storage), entry: entry))
       }
-      self.checkpoint = checkpoint
-      self.head = head
-      self.closing = closing
-      self.live = live
-      self.segments = segments
-    } catch { throw NotelogError(error) }
+    }
+    self.checkpoint = checkpoint
+    self.head = head
+    self.closing = closing
+    self.live = live
+    self.segments = segments
     highestNumber = names.highest
     // A witness of more than the head holds says that the head is not what it was.
     let floor = floor

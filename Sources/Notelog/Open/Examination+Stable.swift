@@ -24,7 +24,7 @@ extension Examination {
       let outcome = Result { () throws(NotelogError) in try Examination(storage, storeID: storeID) }
       let examined = try? outcome.get()
       if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
-        !(try examined.wasCutMeanwhile(in: storage))
+        !(try fromStorage(examined.wasCutMeanwhile(in: storage)))
       {
         return examined
       }
@@ -46,10 +46,10 @@ extension Examination {
 
   /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a
   /// new name, and cuts then. What was read in between ends too early, and looks like a log that ends there.
-  private func wasCutMeanwhile(in storage: any Storage) throws(NotelogError) -> Bool {
+  private func wasCutMeanwhile(in storage: any Storage) throws(StorageError) -> Bool {
     guard let newest else { return false }
-    do throws(NotelogError) {
-      if try fromStorage(newest.file.byteCount()) < newest.byteCount { return true }
+    do throws(StorageError) {
+      if try newest.file.byteCount() < newest.byteCount { return true }
       for number in try FolderNames(storage).numbers
       where number > newest.number && survey.segments[number] == nil {
         if try Survey.read(number, in: storage)?.header.kind == .recovered { return true }
@@ -57,19 +57,17 @@ extension Examination {
       return false
     } catch {
       // A segment that went again while it was looked for.
-      if error.cause?.isMissing == true { return true }
+      if error.isMissing { return true }
       throw error
     }
   }
 
   /// Makes durable what was found, whoever wrote it.
-  func synchronize(in storage: any Storage) throws(NotelogError) {
-    do {
-      for number in survey.segments.keys.sorted() where number >= report.floor.segment {
-        try survey.segments[number]?.file.makeDurable()
-      }
-      // A recovery that was interrupted may have left a name in memory only.
-      if newest?.header.kind == .recovered { try storage.makeNamesDurable() }
-    } catch { throw NotelogError(error) }
+  func synchronize(in storage: any Storage) throws(StorageError) {
+    for number in survey.segments.keys.sorted() where number >= report.floor.segment {
+      try survey.segments[number]?.file.makeDurable()
+    }
+    // A recovery that was interrupted may have left a name in memory only.
+    if newest?.header.kind == .recovered { try storage.makeNamesDurable() }
   }
 }

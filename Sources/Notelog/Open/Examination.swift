@@ -35,7 +35,7 @@ struct Examination {
     // Before the segments: those of a store that is being written only grow after what is said outside of the
     // log.
     witnesses = Witnesses(in: storage)
-    survey = try Survey(storage, storeID: expected)
+    survey = try fromStorage(Survey(storage, storeID: expected))
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
       if !survey.unreadable.isEmpty, let created = try? storage.openFile(FileName.created, .read) {

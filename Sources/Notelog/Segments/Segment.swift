@@ -246,12 +246,12 @@ extension Segment {
 
   /// The segment's header, from any of its copies.
   private func header() throws(StorageError) -> SegmentHeader? {
-    do throws(NotelogError) {
+    do throws(StorageError) {
       guard let header = try Survey.read(file, number)?.header, header.salt == salt.value else { return nil }
       return header
     } catch {
-      if let cause = error.cause { throw cause }
-      return nil
+      if error.call == .version { return nil }
+      throw error
     }
   }
 

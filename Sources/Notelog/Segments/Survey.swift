@@ -81,7 +81,7 @@ struct Survey {
   ///
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created
   /// when the power went may hold anything, the header of another store's segment among it.
-  init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
+  init(_ storage: any Storage, storeID expected: ID16?) throws(StorageError) {
     names = try FolderNames(storage)
     var found: [FoundSegment] = []
     for number in names.numbers {
@@ -118,9 +118,9 @@ struct Survey {
   /// be: records that are no schemas, deletions, large values.
   static func contents(
     of storage: any Storage
-  ) throws(NotelogError) -> (hasLog: Bool, hasRecords: Bool) {
+  ) throws(StorageError) -> (hasLog: Bool, hasRecords: Bool) {
     var (hasLog, hasRecords) = (false, false)
-    for number in try fromStorage(storage.names(in: "")).compactMap(FileName.segmentNumber) {
+    for number in try storage.names(in: "").compactMap(FileName.segmentNumber) {
       guard let found = try read(number, in: storage) else {
         if try !isInterruptedCreation(number, in: storage) { hasRecords = true }
         continue
@@ -128,7 +128,7 @@ struct Survey {
       defer { found.file.close() }
       if found.header.kind.isLog { hasLog = true }
       var walk = found.walk()
-      while !hasRecords, let header = try fromStorage(walk.advance()) {
+      while !hasRecords, let header = try walk.advance() {
         // Collection 0 holds schemas.
         hasRecords = header.kind == .chunk || header.kind.isVersion && header.collection != 0
       }
@@ -139,10 +139,10 @@ struct Survey {
   /// Whether a file without a header has nothing where the first unit would be, and behind.
   private static func isInterruptedCreation(
     _ number: UInt32, in storage: any Storage
-  ) throws(NotelogError) -> Bool {
-    let file = try fromStorage(storage.openFile(FileName.segment(number), .read))
+  ) throws(StorageError) -> Bool {
+    let file = try storage.openFile(FileName.segment(number), .read)
     defer { file.close() }
-    return try fromStorage(isInterruptedCreation(file))
+    return try isInterruptedCreation(file)
   }
 
   /// The same of an open file.
@@ -154,17 +154,17 @@ struct Survey {
   }
 
   /// Reads a segment's header from the first of its three places that is valid.
-  static func read(_ number: UInt32, in storage: any Storage) throws(NotelogError) -> FoundSegment? {
-    let file = try fromStorage(storage.openFile(FileName.segment(number), .read))
+  static func read(_ number: UInt32, in storage: any Storage) throws(StorageError) -> FoundSegment? {
+    let file = try storage.openFile(FileName.segment(number), .read)
     return try read(file, number)
   }
 
   /// Reads the header of an open segment.
-  static func read(_ file: any StorageFile, _ number: UInt32) throws(NotelogError) -> FoundSegment? {
+  static func read(_ file: any StorageFile, _ number: UInt32) throws(StorageError) -> FoundSegment? {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
-    let byteCount = try fromStorage(file.byteCount())
+    let byteCount = try file.byteCount()
     // One copy of the header is enough, also for a writer.
-    try fromStorage(buffer.fillForgiving(min(byteCount, Layout.firstFrameOffset), from: file, at: 0))
+    try buffer.fillForgiving(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
     guard byteCount <= FormatLimits.maximumSegmentByteCount else { return nil }
     var isUnsupported = false
     func copy(at place: Int) -> SegmentHeader? {
@@ -177,13 +177,13 @@ struct Survey {
     let second = copy(at: Layout.headerCopyOffset)
     var header = first ?? second
     if let second, second.number == number, header?.number != number { header = second }
-    let trailer = try fromStorage(Trailer.read(file, byteCount: byteCount))
+    let trailer = try Trailer.read(file, byteCount: byteCount)
     // A footer begins with the third copy. Then it says whether it lists all that was in the segment: what
     // checks the footer checks this.
     var footer = Buffer()
     if let trailer {
       let place = trailer.footerOffset + Layout.frameHeaderByteCount
-      try fromStorage(footer.fillForgiving(Layout.footerPrefixByteCount, from: file, at: place))
+      try footer.fillForgiving(Layout.footerPrefixByteCount, from: file, at: place)
     }
     if header?.number != number, let third = try? SegmentHeader(footer.bytes, at: 0),
       header == nil || third.number == number
@@ -198,8 +198,7 @@ struct Survey {
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
     guard let header else {
       if isUnsupported {
-        throw NotelogError(
-          .unsupportedVersion, "segment \(number) was written by a newer version", segment: Int(number))
+        throw StorageError(.version, FileName.segment(number), errno: SystemErrno.notSupported)
       }
       return nil
     }
@@ -210,19 +209,12 @@ struct Survey {
   }
 
   /// The header at a place of a file, if there is one.
-  static func readHeader(_ file: any StorageFile, at place: Int) throws(NotelogError)
+  static func readHeader(_ file: any StorageFile, at place: Int) throws(StorageError)
     -> SegmentHeader?
   {
     var buffer = Buffer(capacity: Layout.headerByteCount)
-    _ = try fromStorage(buffer.fill(Layout.headerByteCount, from: file, at: place))
+    _ = try buffer.fill(Layout.headerByteCount, from: file, at: place)
     return try? SegmentHeader(buffer.bytes, at: 0)
-  }
-}
-
-extension NotelogError {
-  /// Why a segment could not be read, for who passes on nothing else.
-  func whileReading(_ name: String) -> StorageError {
-    cause ?? StorageError(.read, name, errno: SystemErrno.inputOutput)
   }
 }
 
@@ -248,23 +240,22 @@ struct FolderNames {
   /// The highest number that any name bears, also of such output and of tails kept aside: none is used twice.
   let highest: UInt32
 
-  init(_ storage: any Storage) throws(NotelogError) {
+  init(_ storage: any Storage) throws(StorageError) {
     var (numbers, others) = ([UInt32](), [String]())
-    try fromStorage(
-      storage.forEachName(in: "") { name in
-        if let number = FileName.segmentNumber(name) {
-          numbers.append(number)
-        } else if let name = try? UTF8Span(validating: name) {
-          others.append(String(copying: name))
-        }
-      })
+    try storage.forEachName(in: "") { name in
+      if let number = FileName.segmentNumber(name) {
+        numbers.append(number)
+      } else if let name = try? UTF8Span(validating: name) {
+        others.append(String(copying: name))
+      }
+    }
     self.numbers = numbers.sorted()
     partials = others.filter(FileName.isPartial)
     numbers += partials.compactMap {
       FileName.segmentNumber(String($0.dropLast(FileName.partialSuffix.count)))
     }
     if others.contains(FileName.torn) {
-      numbers += try fromStorage(storage.names(in: FileName.torn)).compactMap(FileName.tailSegmentNumber)
+      numbers += try storage.names(in: FileName.torn).compactMap(FileName.tailSegmentNumber)
     }
     highest = numbers.max() ?? 0
   }

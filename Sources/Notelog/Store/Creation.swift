@@ -47,7 +47,7 @@ struct Creation {
     names = try Self.names(in: storage)
     // Whoever held the mark before may have come to the end meanwhile.
     guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark),
-      !(try Survey.contents(of: storage).hasRecords)
+      !(try fromStorage(Survey.contents(of: storage)).hasRecords)
     else {
       throw Self.notEmpty(names)
     }
@@ -83,7 +83,9 @@ struct Creation {
     guard isMark(mark), isUnfinished(names) else { return false }
     let isBeingMade = (try? mark.lock(.shared)) == nil
     let hasKeyring = names.contains(FileName.keyring) || names.contains(FileName.keyringCopy)
-    if !isBeingMade, hasKeyring, try Survey.contents(of: storage) == (hasLog: true, hasRecords: true) {
+    if !isBeingMade, hasKeyring,
+      try fromStorage(Survey.contents(of: storage)) == (hasLog: true, hasRecords: true)
+    {
       return false
     }
     throw NotelogError(.notFound, "making this store was interrupted, or goes on: make it again")

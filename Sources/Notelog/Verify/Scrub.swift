@@ -31,8 +31,7 @@ extension Journal {
       // What compaction has taken away meanwhile, nobody reads any more.
       guard catalog.segments[segment.number] != nil else { continue }
       try checkOpen()
-      let found = try Survey.read(segment.file, segment.number)
-      let outcome = try fromStorage(found?.verified(as: entry))
+      let outcome = try fromStorage(Survey.read(segment.file, segment.number)?.verified(as: entry))
       // Once the store is closed, a descriptor may be another file's: what was read then is no finding.
       try checkOpen()
       guard let outcome else {
