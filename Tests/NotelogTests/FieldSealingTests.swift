@@ -30,7 +30,7 @@ private struct Bench {
     func plan<R: Record>(_ type: R.Type, _ number: UInt16) throws -> RecordPlan<R> {
       let schema = try StoredSchema(declaring: R.schema.description, collection: number) {
         name throws(NotelogError) in
-        try naming("") { () throws(CryptoError) in try keys.namedKey(name).current.rawValue }
+        try naming("", keys.namedKey(name).current.rawValue)
       }
       return try RecordPlan(R.schema, CollectionPlan(schema, storeID: storeID))
     }

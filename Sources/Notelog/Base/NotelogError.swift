@@ -202,14 +202,6 @@ extension NotelogError {
 /// Runs system calls; their errors become the library's.
 @inline(__always)
 func fromStorage<Result: ~Copyable>(
-  _ body: () throws(StorageError) -> Result
-) throws(NotelogError) -> Result {
-  do { return try body() } catch { throw NotelogError(error) }
-}
-
-/// The same of a single expression.
-@inline(__always)
-func fromStorage<Result: ~Copyable>(
   _ body: @autoclosure () throws(StorageError) -> Result
 ) throws(NotelogError) -> Result {
   do { return try body() } catch { throw NotelogError(error) }
@@ -217,7 +209,8 @@ func fromStorage<Result: ~Copyable>(
 
 /// Does something with a folder, or with two: an error that names none of them gets the first one's path.
 func about<Result: ~Copyable>(
-  _ storage: any Storage, _ other: (any Storage)? = nil, _ body: () throws(NotelogError) -> Result
+  _ storage: any Storage, and other: (any Storage)? = nil,
+  _ body: @autoclosure () throws(NotelogError) -> Result
 ) throws(NotelogError) -> Result {
   do { return try body() } catch { throw error.naming(storage.path, or: other?.path ?? "") }
 }
@@ -351,13 +344,13 @@ extension Vault {
   func sealingKey(
     _ reference: UInt32, for place: @autoclosure () -> String
   ) throws(NotelogError) -> SealingKey {
-    try naming(place()) { () throws(CryptoError) in try sealingKey(KeyReference(rawValue: reference)) }
+    try naming(place(), sealingKey(KeyReference(rawValue: reference)))
   }
 }
 
 /// Runs `body`, its errors named by the place.
 func naming<Result: ~Copyable>(
-  _ place: @autoclosure () -> String, _ body: () throws(CryptoError) -> Result
+  _ place: @autoclosure () -> String, _ body: @autoclosure () throws(CryptoError) -> Result
 ) throws(NotelogError) -> Result {
   do { return try body() } catch { throw NotelogError(crypto: error, place()) }
 }

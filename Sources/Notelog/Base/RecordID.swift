@@ -72,7 +72,7 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
   public init(of key: String, in name: String) throws { try self.init(hashing: [name, "text", key]) }
 
   private init(hashing texts: [String]) throws {
-    self.init(try naming("an id") { () throws(CryptoError) in try ID16(hashing: texts, in: "NL1recid") })
+    self.init(try naming("an id", ID16(hashing: texts, in: "NL1recid")))
   }
 
   /// Parses 32 hexadecimal digits, hyphens between them ignored.

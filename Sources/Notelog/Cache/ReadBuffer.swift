@@ -69,11 +69,7 @@ struct ReadBuffer: ~Copyable {
     let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
     let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
     do throws(NotelogError) {
-      if next < end {
-        try fromStorage { () throws(StorageError) in
-          _ = try frame.fill(end - next, from: rest.segment.file, at: next)
-        }
-      }
+      if next < end { _ = try fromStorage(frame.fill(end - next, from: rest.segment.file, at: next)) }
       guard isWhole else { throw NotelogError(lost: unchecked.place) }
     } catch {
       frame.truncate(to: start)

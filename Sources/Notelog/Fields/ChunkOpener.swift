@@ -21,13 +21,13 @@ struct ChunkOpener: Sendable {
     _ plan: CollectionPlan
   ) throws(NotelogError) {
     let bytes = body.extracting(entry.range)
-    reference = try naming("\(plan.place(index, id)), the reference to its value") { () throws(CryptoError) in
+    do throws(CryptoError) {
       let key = try opener.vault.sealingKey(KeyReference(rawValue: entry.keyReference))
       guard let reference = ValueReference(bytes) else { throw .tampered }
       let data = plan.chunkData(entry, index, id, reference.value)
       try reference.check(bytes, data, under: key)
-      return reference
-    }
+      self.reference = reference
+    } catch { throw NotelogError(crypto: error, "\(plan.place(index, id)), the reference to its value") }
     self.opener = opener
     self.plan = plan
     self.index = index

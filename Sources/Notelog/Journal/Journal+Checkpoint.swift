@@ -207,12 +207,9 @@ extension Journal {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
     let file = try fromStorage(storage.openFile(FileName.index, .update))
     defer { file.close() }
-    let end = try fromStorage { () throws(StorageError) -> Int? in
-      // Whatever else bears the name is left alone.
-      guard try CheckpointHead(from: file)?.salt == checkpoint.salt else { return nil }
-      return try StoredOrder.heads(behind: checkpoint, in: file).endBlock
-    }
-    guard let end else { return }
+    // Whatever else bears the name is left alone.
+    guard try fromStorage(CheckpointHead(from: file))?.salt == checkpoint.salt else { return }
+    let end = try fromStorage(StoredOrder.heads(behind: checkpoint, in: file)).endBlock
     var writer = StoredOrderWriter(file, salt: checkpoint.salt, orderSalt: options.random(), firstBlock: end)
     guard try body(&writer) else { return }
     try fromStorage(writer.finishBlocks())

@@ -31,14 +31,13 @@ extension Journal {
   ) throws(NotelogError) -> ChunkMark? {
     for segment in catalog.oldVersions.departed {
       var found: LargeValue.Chunk?
-      _ = try fromStorage { () throws(StorageError) in
-        try segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
+      _ = try fromStorage(
+        segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
           guard entry.id == value, entry.chunk?.number == number else { return }
           found = LargeValue.Chunk(
             place: FrameAddress(segment: segment.number, offset: entry.offset),
             payloadByteCount: entry.payloadByteCount)
-        }
-      }
+        })
       if let found { return try Self.readChunk(number, at: found, of: value, in: segment, into: &buffer) }
     }
     return nil
@@ -74,7 +73,7 @@ extension Journal {
     defer { chunkLoading.leave() }
     if catalog.chunks.isComplete { return }
     catalog.chunks.beginLoading()
-    do {
+    do throws(NotelogError) {
       let moment = snapshot()
       var scan = ChunkScan()
       var lastFrames = LastFrames()
@@ -83,7 +82,7 @@ extension Journal {
         // One that the index wrongly calls dead keeps its chunks.
         return try catalog.supersession(of: entry.id, at: Location(entry, segment: segment.number)) != .proven
       }
-      try fromStorage { () throws(StorageError) in
+      do throws(StorageError) {
         for segment in moment.segments {
           let number = segment.number
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
@@ -109,7 +108,7 @@ extension Journal {
             }
           }
         }
-      }
+      } catch { throw NotelogError(error) }
       catalog.chunks.finishLoading(scan, at: moment.sequence)
     } catch {
       catalog.chunks.cancelLoading()

@@ -237,10 +237,10 @@ extension Journal {
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }
       throw error
     }
-    try fromStorage { () throws(StorageError) in
+    do {
       catalog.arrangement.enter()
       defer { catalog.arrangement.leave() }
-      try catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped)
+      _ = try fromStorage(catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped))
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is
     // deleted.

@@ -89,7 +89,7 @@ extension Journal {
   ///
   /// - Complexity: O(*n*) in the records of the store: all of the index is brought into memory. Segments that
   ///   are not as long as they were, or are others, are read.
-  func lostRecordCount(in damages: [Finding]) throws(NotelogError) -> Int {
+  func lostRecordCount(in damages: [Finding]) throws(StorageError) -> Int {
     var ranges: [UInt32: [Range<Int>]] = [:]
     var listed: [UInt32: Set<Int>] = [:]
     for damage in damages where damage.kind.mayLoseRecords {
@@ -110,14 +110,12 @@ extension Journal {
     }
     guard !ranges.isEmpty || !listed.isEmpty else { return 0 }
     var count = 0
-    try fromStorage { () throws(StorageError) in
-      for number in 0..<Index.shardCount {
-        for entry in try catalog.index.entries(ofShard: number) {
-          let place = entry.place
-          guard !place.isTombstone else { continue }
-          let isInRange = ranges[place.segment]?.contains { $0.contains(place.offset) } == true
-          if isInRange || listed[place.segment]?.contains(place.offset) == false { count += 1 }
-        }
+    for number in 0..<Index.shardCount {
+      for entry in try catalog.index.entries(ofShard: number) {
+        let place = entry.place
+        guard !place.isTombstone else { continue }
+        let isInRange = ranges[place.segment]?.contains { $0.contains(place.offset) } == true
+        if isInRange || listed[place.segment]?.contains(place.offset) == false { count += 1 }
       }
     }
     return count

@@ -92,7 +92,7 @@ final class Snapshot: Sendable {
     _ body: (FooterEntry) -> Void
   ) throws(NotelogError) {
     var lastFrames = LastFrames()
-    try fromStorage { () throws(StorageError) in
+    do throws(StorageError) {
       for segment in segments {
         let reading = try segment.forEachEntry(upTo: scanEnd(of: segment)) {
           (entry, _) throws(StorageError) in
@@ -106,7 +106,7 @@ final class Snapshot: Sendable {
           onDamage(damage)
         }
       }
-    }
+    } catch { throw NotelogError(error) }
   }
 }
 

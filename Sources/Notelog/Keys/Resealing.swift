@@ -107,7 +107,7 @@ extension Store {
 
   /// The named key of a name.
   func namedKey(_ name: String) throws(NotelogError) -> Keyring.NamedKey {
-    let key = try naming("looking up the key \(name)") { () throws(CryptoError) in try vault.namedKey(name) }
+    let key = try naming("looking up the key \(name)", vault.namedKey(name))
     if key.isShredded { throw NotelogError(crypto: .shredded, "the key \(name)") }
     return key
   }

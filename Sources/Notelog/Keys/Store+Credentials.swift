@@ -188,6 +188,6 @@ extension Store {
     let place = "finding the slots of \(credential)"
     try unlock(credential, place)
     let secret = try credential.secret(place)
-    return try naming(place) { () throws(CryptoError) in try vault.slots(openedBy: secret) }
+    return try naming(place, vault.slots(openedBy: secret))
   }
 }

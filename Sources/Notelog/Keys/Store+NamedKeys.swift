@@ -54,7 +54,7 @@ extension Store {
   public func shredKey(_ name: String) throws {
     let place = "shredding the key \(name)"
     try alone { () throws(NotelogError) in
-      let key = try naming(place) { () throws(CryptoError) in try vault.namedKey(name) }
+      let key = try naming(place, vault.namedKey(name))
       guard key.isEffaceable else {
         throw NotelogError(.invalidArgument, "\(place): it was not made to be shredded")
       }
@@ -124,6 +124,6 @@ extension Store {
   ///
   /// - Throws: `locked`, `closed`.
   public func unlockRoot() throws -> SecretBytes {
-    SecretBytes(try naming("asking for the unlock root") { () throws(CryptoError) in try vault.rootCopy() })
+    SecretBytes(try naming("asking for the unlock root", vault.rootCopy()))
   }
 }

@@ -58,9 +58,7 @@ extension Store {
     at path: String, unlocking credential: Credential? = nil, options: Options = Options()
   ) throws -> Store {
     let storage = SystemStorage(path: path)
-    return try about(storage) { () throws(NotelogError) in
-      try open(in: storage, unlocking: credential, options: options)
-    }
+    return try about(storage, open(in: storage, unlocking: credential, options: options))
   }
 
   static func create(
@@ -69,9 +67,7 @@ extension Store {
   ) throws -> Store {
     let creation = try Creation.begin(in: storage)
     do {
-      let store = try about(storage) { () throws(NotelogError) in
-        try make(in: storage, unlocking: credential, options: options)
-      }
+      let store = try about(storage, make(in: storage, unlocking: credential, options: options))
       do { try body(store) } catch {
         // The error that stopped it is the one to report.
         try? store.close()
@@ -93,11 +89,11 @@ extension Store {
     try credential.refuseEmpty(place)
     let id = RecordID()
     let secret = try credential.secret(place)
-    let vault = try naming(place) { () throws(CryptoError) in
-      try Keyring.create(
+    let vault = try naming(
+      place,
+      Keyring.create(
         storeID: id.bytes, credential: secret, work: options.passwordWork,
-        outside: OutsideFiles(storage: storage, storeID: id.bytes, device: options.deviceSecret))
-    }
+        outside: OutsideFiles(storage: storage, storeID: id.bytes, device: options.deviceSecret)))
     // The keyring first: without it, what the journal holds could never be opened.
     try KeyringFiles(storage: storage).replace(with: vault.keyring.bytes)
     let events = options.observer.map(EventTeller.init)

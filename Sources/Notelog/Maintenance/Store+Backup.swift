@@ -73,7 +73,7 @@ extension Store {
     let source = try present(path)
     try FolderPath.refuseNesting(backupPath, with: path)
     let target = try folder(backupPath)
-    return try about(source, target) { () throws(NotelogError) in
+    do throws(NotelogError) {
       guard let credential else {
         return try backup(source, to: target, checksAll: checksAll, progress: progress)
       }
@@ -83,7 +83,7 @@ extension Store {
       return try backup(
         source, to: target, checksAll: checksAll, progress: progress,
         vouching: { (try? KeyringFiles.newest(of: [("", $0)], openedBy: credential)) != nil })
-    }
+    } catch { throw error.naming(source.path, or: target.path) }
   }
 
   static func backup(
@@ -266,9 +266,8 @@ extension Store {
     let backup = try present(backupPath)
     try FolderPath.refuseNesting(path, with: backupPath)
     let target = try folder(path)
-    return try about(backup, target) { () throws(NotelogError) in
-      try restore(backup, to: target, unlocking: credential, progress: progress)
-    }
+    return try about(
+      backup, and: target, restore(backup, to: target, unlocking: credential, progress: progress))
   }
 
   static func restore(

@@ -36,11 +36,11 @@ extension Store {
     let source = try present(path)
     try FolderPath.refuseNesting(newPath, with: path)
     let target = try folder(newPath)
-    return try about(source, target) { () throws(NotelogError) in
-      try salvage(
+    return try about(
+      source, and: target,
+      salvage(
         from: source, to: target, unlocking: credential, storeID: storeID,
-        keepsOlderVersions: keepsOlderVersions, progress: progress)
-    }
+        keepsOlderVersions: keepsOlderVersions, progress: progress))
   }
 
   static func salvage(

@@ -25,9 +25,8 @@ extension Store {
   ) throws -> Verification {
     precondition(threadCount > 0, "a store is verified by one thread or more")
     let storage = SystemStorage(path: path)
-    return try about(storage) { () throws(NotelogError) in
-      try verify(in: storage, unlocking: credential, threadCount: threadCount, progress: progress)
-    }
+    return try about(
+      storage, verify(in: storage, unlocking: credential, threadCount: threadCount, progress: progress))
   }
 
   static func verify(

@@ -63,9 +63,8 @@ final class CollectionPlan: Sendable {
     number = schema.collection
     var fields: [FieldPlan] = []
     for field in schema.fields where !field.isRetired {
-      let hash = try naming("\(schema.name).\(field.name)") { () throws(CryptoError) in
-        try ID16(collection: schema.firstName, field: field.firstName)
-      }
+      let hash = try naming(
+        "\(schema.name).\(field.name)", ID16(collection: schema.firstName, field: field.firstName))
       fields.append(FieldPlan(field, nameHash: hash))
     }
     self.fields = fields

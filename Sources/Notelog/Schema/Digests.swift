@@ -138,9 +138,9 @@ extension CollectionPlan {
     guard var bytes = try digested(value, source) else { return [0] }
     defer { bytes.wipe() }
     return try [1]
-      + naming(name(of: source)) { () throws(CryptoError) in
-        try key.digest(of: bytes.rawSpan, field: fields[source].nameHash, store: storeID)
-      }
+      + naming(
+        name(of: source),
+        key.digest(of: bytes.rawSpan, field: fields[source].nameHash, store: storeID))
   }
 
   /// Refuses a record that has another digest than its value's.

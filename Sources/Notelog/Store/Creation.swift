@@ -21,7 +21,7 @@ struct Creation {
   /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it
   ///   now.
   static func begin(in storage: any Storage) throws(NotelogError) -> Creation {
-    try about(storage) { () throws(NotelogError) in try Creation(in: storage) }
+    try about(storage, Creation(in: storage))
   }
 
   private init(in storage: any Storage) throws(NotelogError) {

@@ -47,7 +47,7 @@ public enum Credential: Sendable {
   /// The secret in memory of its own. What is none of its kind is refused, in words that say what one is.
   func secret(_ place: String) throws(NotelogError) -> NotelogCrypto.Credential {
     if case .root = self { throw NotelogError(.invalidArgument, "\(place): an unlock root is in no slot") }
-    let secret = try naming(place) { () throws(CryptoError) in try copied() }
+    let secret = try naming(place, copied())
     let (size, max) = (NotelogCrypto.Credential.keySize, NotelogCrypto.Credential.passwordByteCountMax)
     switch secret.kind {
     case .password where secret.byteCount > max:
@@ -243,7 +243,7 @@ public final class SecretBytes: Sendable {
     guard (0...byteCountMax).contains(byteCount) else {
       throw NotelogError(.limitExceeded, "secret bytes are at most \(byteCountMax)")
     }
-    return try naming("making room for a secret", make)
+    return try naming("making room for a secret", make())
   }
 
   /// A part of the bytes, in memory of its own.

@@ -32,11 +32,11 @@ struct KeyringFiles: Sendable {
   }
 
   private static func parse(_ bytes: [UInt8], of storeID: ID16?) throws(NotelogError) -> Keyring {
-    try naming("reading the keyring") { () throws(CryptoError) in
+    do throws(CryptoError) {
       let keyring = try Keyring(parsing: bytes)
       guard storeID == nil || keyring.storeID == storeID else { throw .damagedKeyring(.otherStore) }
       return keyring
-    }
+    } catch { throw NotelogError(crypto: error, "reading the keyring") }
   }
 
   /// What an opening goes by. Where neither file serves, one that only reads goes by an empty keyring:
@@ -105,7 +105,7 @@ struct KeyringFiles: Sendable {
     for one in found.sorted(by: { $0.keyring.generation > $1.keyring.generation }) {
       do throws(NotelogError) {
         let secret = try credential.secret(place)
-        if try naming(place, { () throws(CryptoError) in try one.keyring.isMade(by: secret) }) { return one }
+        if try naming(place, one.keyring.isMade(by: secret)) { return one }
       } catch {
         guard error.code == .wrongPassword || error.code == .tampered else { throw error }
         refusal = error
@@ -120,7 +120,7 @@ struct KeyringFiles: Sendable {
   /// - Returns: Its name.
   @discardableResult
   func keepBeside(_ keyring: Keyring) throws(NotelogError) -> String {
-    let fingerprint = try naming("naming a keyring") { () throws(CryptoError) in try keyring.fingerprint() }
+    let fingerprint = try naming("naming a keyring", keyring.fingerprint())
     let name = FileName.furtherKeyring(keyring.generation, fingerprint)
     try storage.keepCopy(keyring.bytes, as: name)
     return name

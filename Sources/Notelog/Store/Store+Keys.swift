@@ -56,13 +56,13 @@ extension Store {
     if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
     let schemas = registry.withLock { $0.byNumber.sealed }
     if case .root(let root) = credential {
-      try naming(place) { () throws(CryptoError) in try vault.unlock(root: root.secret, checking: schemas) }
+      try naming(place, vault.unlock(root: root.secret, checking: schemas))
     } else {
       let secret = try credential.secret(place)
-      try naming(place) { () throws(CryptoError) in try vault.unlock(secret, checking: schemas) }
+      try naming(place, vault.unlock(secret, checking: schemas))
     }
     // What another process has stored since they were listed.
-    try naming(place) { () throws(CryptoError) in try vault.check(registry.withLock { $0.byNumber.sealed }) }
+    try naming(place, vault.check(registry.withLock { $0.byNumber.sealed }))
     if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(everything: true) }
@@ -122,7 +122,7 @@ extension Store {
   func putInForce(
     _ place: String, _ body: (inout Vault.Change) throws(CryptoError) -> Void
   ) throws(NotelogError) {
-    let change = try naming(place) { () throws(CryptoError) in try vault.changing(body) }
+    let change = try naming(place, vault.changing(body))
     func keep(_ name: String) throws(NotelogError) {
       try journal.log.space.lendingReserve { () throws(NotelogError) in
         try storage.keepCopy(change.keyring.bytes, as: name)

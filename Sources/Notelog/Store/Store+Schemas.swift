@@ -130,9 +130,7 @@ extension Store {
     }
     try refuseMissingSchemas("storing the schema of \(schema.name)")
     let bytes = schema.encoded()
-    let mac = try naming("storing the schema of \(schema.name)") { () throws(CryptoError) in
-      try vault.schemaMAC(bytes.rawSpan)
-    }
+    let mac = try naming("storing the schema of \(schema.name)", vault.schemaMAC(bytes.rawSpan))
     return SchemaRegistry.Stored(
       plan: try CollectionPlan(schema, storeID: storeID, vault), bytes: bytes, mac: mac)
   }

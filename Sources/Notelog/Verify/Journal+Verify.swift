@@ -99,11 +99,10 @@ extension Journal {
       }
     }
     var chunks = scan.withLock { $0 }
-    try fromStorage { () throws(StorageError) in
-      try chunks.keepOwners { (record, place) throws(StorageError) in
+    try fromStorage(
+      chunks.keepOwners { (record, place) throws(StorageError) in
         try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
-      }
-    }
+      })
     return chunks
   }
 }
