@@ -304,7 +304,7 @@ extension NotelogError {
         (.invalidArgument, "the last slot can't be removed, nobody could unlock the store any more")
       case .tampered: (.tampered, "the value was altered, or moved here from elsewhere")
       case .unsupported(let what): (.unsupportedVersion, "this version doesn't know \(what)")
-      case .limitExceeded(let limit): (Self.code(of: limit), Self.words(for: limit))
+      case .limitExceeded(let limit): Self.meaning(of: limit)
       case .closed: (.closed, "the store is closed")
       case .forked: (.closed, "the process was forked since the store was opened; open it again")
       case .outOfMemory: (.inputOutput, "no memory for a secret")
@@ -317,24 +317,18 @@ extension NotelogError {
   }
 
   /// What the caller chose is not possible; other limits are reached.
-  private static func code(of limit: CryptoError.CryptoLimit) -> Code {
+  private static func meaning(of limit: CryptoError.CryptoLimit) -> (Code, String) {
     switch limit {
-    case .workFactor, .keyName, .secret: .invalidArgument
-    case .plaintext, .additionalData, .slots, .namedKeys, .keyGenerations, .keyringSize: .limitExceeded
-    }
-  }
-
-  private static func words(for limit: CryptoError.CryptoLimit) -> String {
-    switch limit {
-    case .plaintext: "the value is too long to be sealed"
-    case .additionalData: "the name of its field or collection is too long"
-    case .workFactor: "the work for a password is an exponent from 14 to 18"
-    case .slots: "the store has as many passwords and keys as it can have: remove one first"
-    case .namedKeys: "the store has as many named keys as it can have"
-    case .keyGenerations: "the keyring was changed too often"
-    case .keyName: "the name of a key has 1 to 63 bytes of UTF-8"
-    case .keyringSize: "the keyring is longer than any can be"
-    case .secret: "the password or key is too long or too short"
+    case .plaintext: (.limitExceeded, "the value is too long to be sealed")
+    case .additionalData: (.limitExceeded, "the name of its field or collection is too long")
+    case .workFactor: (.invalidArgument, "the work for a password is an exponent from 14 to 18")
+    case .slots:
+      (.limitExceeded, "the store has as many passwords and keys as it can have: remove one first")
+    case .namedKeys: (.limitExceeded, "the store has as many named keys as it can have")
+    case .keyGenerations: (.limitExceeded, "the keyring was changed too often")
+    case .keyName: (.invalidArgument, "the name of a key has 1 to 63 bytes of UTF-8")
+    case .keyringSize: (.limitExceeded, "the keyring is longer than any can be")
+    case .secret: (.invalidArgument, "the password or key is too long or too short")
     }
   }
 }

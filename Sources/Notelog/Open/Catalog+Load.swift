@@ -39,7 +39,7 @@ extension Catalog {
     let (readings, failure) = outcomes.withLock { $0 }
     if let failure { throw NotelogError(failure) }
     for segment in sources {
-      if let reading = readings[segment.number] { examination.note(reading, of: segment.number) }
+      if let reading = readings[segment.number] { examination.note(reading) }
     }
     examination.noteUnnamedLosses(beside: nil)
   }
@@ -89,15 +89,13 @@ extension Catalog {
   ) throws(NotelogError) -> Catalog {
     examination.report.checkpoint = examination.checkpoint.use
     if let checkpoint = examination.checkpoint.found {
-      do throws(StorageError) {
-        if examination.trusts(checkpoint),
-          let taken = try load(
-            checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options)
-        {
-          examination.note(taken.readings, behind: checkpoint.head)
-          return taken.catalog
-        }
-      } catch { throw NotelogError(error) }
+      if examination.trusts(checkpoint),
+        let taken = try fromStorage(
+          load(checkpoint, examination.accepted(beside: checkpoint.head), end: examination.end, options))
+      {
+        examination.note(taken.readings, behind: checkpoint.head)
+        return taken.catalog
+      }
       checkpoint.file.close()
       examination.report.checkpoint = .stale
     }
@@ -113,13 +111,13 @@ extension Catalog {
   ///   checkpoint is not one of these segments.
   static func load(
     _ checkpoint: CheckpointFile, _ segments: [Segment], end: LogPosition, _ options: JournalOptions
-  ) throws(StorageError) -> (catalog: Catalog, readings: [(segment: UInt32, reading: EntryReading)])? {
+  ) throws(StorageError) -> (catalog: Catalog, readings: [EntryReading])? {
     var checkpoint = checkpoint
     checkpoint.head.key.mask = options.fingerprintMask
     let head = checkpoint.head
     let listed = ListedRecords(head.listed)
     var tail = ShardSource.Tail(repeating: [], count: Index.shardCount)
-    var readings: [(segment: UInt32, reading: EntryReading)] = []
+    var readings: [EntryReading] = []
     for segment in segments {
       let figures = head.figures(of: segment.number)
       guard figures == nil || figures?.salt == segment.salt.value,
@@ -136,7 +134,7 @@ extension Catalog {
         let isPresent = !location.isTombstone && location.collection == ListedRecords.collection
         listed.note(id, sequence: location.sequence, isPresent: isPresent)
       }
-      if !reading.isWhole || !reading.damages.isEmpty { readings.append((segment.number, reading)) }
+      if !reading.isWhole || !reading.damages.isEmpty { readings.append(reading) }
     }
     let cache = BlockCache(
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
@@ -159,12 +157,12 @@ extension Examination {
   }
 
   /// Takes in what reading the segments behind a checkpoint came to.
-  mutating func note(_ readings: [(segment: UInt32, reading: EntryReading)], behind head: CheckpointHead) {
+  mutating func note(_ readings: [EntryReading], behind head: CheckpointHead) {
     for found in survey.segments.values
     where found.isIncomplete && live[found.number]?.salt == found.header.salt {
       report.damages.append(Finding(.lostFrames, segment: found.number))
     }
-    for (segment, reading) in readings { note(reading, of: segment) }
+    for reading in readings { note(reading) }
     noteUnnamedLosses(beside: head)
   }
 

@@ -93,12 +93,12 @@ struct Examination {
   mutating func noteLostFrames(in number: UInt32) { lossy.insert(number) }
 
   /// Takes in what reading a segment's entries came to.
-  mutating func note(_ reading: EntryReading, of number: UInt32) {
+  mutating func note(_ reading: EntryReading) {
     for damage in reading.allDamages where !report.damages.contains(damage) {
       report.damages.append(damage)
     }
     for loss in reading.losses {
-      noteUnnamedLoss(in: number, below: loss.highestSequence.map { $0 + 1 })
+      noteUnnamedLoss(in: loss.finding.place.segment, below: loss.highestSequence.map { $0 + 1 })
     }
   }
 
@@ -356,7 +356,7 @@ extension Examination {
       // A recovered segment names its sources as they will be once they are cut and finished.
       if unfinished.contains(entry.number), found.header.salt == entry.salt { continue }
       if let reading = wholeWithoutTrailer(found, entry) {
-        note(reading, of: entry.number)
+        note(reading)
       } else if let difference = found.difference(from: entry) {
         report.damages.append(difference)
         noteLostFrames(in: entry.number)

@@ -74,10 +74,7 @@ struct TwinFile: Sendable {
   }
 
   /// The other one, where it is sound and differs.
-  var other: Keyring? {
-    guard let one = first.content, let two = copy.content, one != two else { return nil }
-    return two.generation > one.generation ? one : two
-  }
+  var other: Keyring? { [first.content, copy.content].compactMap(\.self).first { $0 != newest } }
 
   /// What both files are like.
   var finding: TwinFinding {

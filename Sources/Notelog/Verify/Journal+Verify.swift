@@ -75,7 +75,7 @@ extension Journal {
     (verification.report.checkpoint, verification.index) = try fromStorage(
       examination.verifiedCheckpoint(against: catalog))
     if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
-    verification.noteStructure()
+    verification.noteIndex()
     _ = consume pin
     return verification
   }

@@ -107,23 +107,14 @@ extension Finding {
 }
 
 extension Verification {
-  /// Says what was found in the log and in the index.
-  mutating func noteStructure() {
-    note(report.checkpoint)
-    note(index)
-  }
-
-  /// Says what the checkpoint is like, where it does not serve.
-  private mutating func note(_ checkpoint: CheckpointUse) {
-    switch checkpoint {
+  /// Says what the checkpoint is like, where it does not serve, and how what an opening would take for the
+  /// index differs from what the segments say.
+  mutating func noteIndex() {
+    switch report.checkpoint {
     case .missing, .used: break
     case .stale: add("index: of other segments; it is built anew", .index, isDamage: false)
     case .damaged: add("index: does not check; it is built anew", .index, isDamage: true)
     }
-  }
-
-  /// Says how what an opening would take for the index differs from what the segments say.
-  private mutating func note(_ index: IndexComparison) {
     if index.wrongEntryCount > 0 {
       let records = index.records.map { RecordID($0).description }.joined(separator: ", ")
       add(
