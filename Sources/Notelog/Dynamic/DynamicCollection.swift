@@ -156,7 +156,7 @@ public struct DynamicEntry: Sendable, Identifiable {
         ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil
       let index = plan.index(of: entry.number)
       return Field(
-        name: index.map { plan.fields[$0].field.name } ?? "field \(entry.number)",
+        name: index.map { plan.fields[$0].name } ?? "field \(entry.number)",
         number: Int(entry.number), type: entry.type,
         keyNumber: entry.flags.contains(.sealed) ? entry.keyReference : nil,
         storedByteCount: reference?.sealedByteCount ?? entry.range.count, isInSchema: index != nil)
@@ -180,7 +180,7 @@ public struct DynamicEntry: Sendable, Identifiable {
   /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
   public func value(_ name: String) throws -> DynamicValue {
     let index = try plan.index(of: name)
-    let field = plan.fields[index].field
+    let field = plan.fields[index]
     guard let entry = entries.find(UInt32(field.number), by: { UInt32($0.number) }) else { return .missing }
     return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) {
       bytes throws(NotelogError) in

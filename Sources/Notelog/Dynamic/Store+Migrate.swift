@@ -165,7 +165,7 @@ private struct Migration<R: Record> {
     var draft = tx.draft(of: stored, plan)
     for step in steps {
       let isMeant = dropped.intersection(present).contains { index in
-        let field = plan.collection.fields[index].field
+        let field = plan.collection.fields[index]
         return step.names.contains { $0 == field.name || $0 == field.firstName }
       }
       if isMeant { try naming(record: id) { try step.transform(old, &draft) } }

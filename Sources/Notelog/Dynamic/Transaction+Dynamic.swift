@@ -22,7 +22,7 @@ extension Transaction {
     let byIndex = try resolve(values, plan)
     encoder.begin()
     for index in byIndex.keys.sorted() {
-      try encoder.add(index, of: plan) { try byIndex[index]?.store(plan.fields[index].field, into: &$0) }
+      try encoder.add(index, of: plan) { try byIndex[index]?.store(plan.fields[index], into: &$0) }
     }
     try emit(id, plan)
     return id
@@ -58,7 +58,7 @@ extension Transaction {
       ready[index] = uploaded.content
     }
     try merge(id, over: stored, plan, changed: Set(byIndex.keys).union(ready.keys), ready) { index, scratch in
-      try byIndex[index]?.store(plan.fields[index].field, into: &scratch)
+      try byIndex[index]?.store(plan.fields[index], into: &scratch)
     }
   }
 

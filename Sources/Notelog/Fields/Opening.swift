@@ -53,7 +53,7 @@ final class FieldOpener: Sendable {
 
 extension CollectionPlan {
   /// A field's name behind its collection's, for messages.
-  func name(of index: Int) -> String { "\(schema.name).\(fields[index].field.name)" }
+  func name(of index: Int) -> String { "\(schema.name).\(fields[index].name)" }
 
   /// A field's place, for messages.
   func place(_ index: Int, _ id: RecordID) -> String { "\(name(of: index)) of record \(id)" }

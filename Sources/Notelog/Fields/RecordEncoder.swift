@@ -83,7 +83,7 @@ struct RecordEncoder {
     append(
       FieldEntry(
         number: plan.fields[index].number, type: plan.fields[index].type, flags: flags,
-        keyReference: plan.fields[index].keyReference, range: 0..<length),
+        keyReference: plan.keyReferences[index], range: 0..<length),
       index, .fresh, start..<scratch.count)
   }
 
@@ -238,7 +238,7 @@ extension RecordEncoder {
   mutating func chooseKeys(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
     for place in fields.indices {
       let field = fields[place]
-      guard field.source != .carried, field.index >= 0, plan.fields[field.index].field.isKeyChosen else {
+      guard field.source != .carried, field.index >= 0, plan.fields[field.index].isKeyChosen else {
         continue
       }
       let reference = try choice(for: field.index, id, plan).keys.last ?? 0
@@ -260,8 +260,8 @@ extension RecordEncoder {
   ) throws(NotelogError) -> [(place: Int, keyReference: UInt32)] {
     var moved: [(place: Int, keyReference: UInt32)] = []
     for (place, field) in fields.enumerated()
-    where field.source == .carried && field.index >= 0 && plan.fields[field.index].field.isKeyChosen {
-      let keyField = plan.fields[field.index].field.keyField
+    where field.source == .carried && field.index >= 0 && plan.fields[field.index].isKeyChosen {
+      let keyField = plan.fields[field.index].keyField
       guard fields.contains(where: { $0.entry.number == keyField && $0.source == .fresh }) else { continue }
       let choice = try choice(for: field.index, id, plan)
       if plan.isOne(of: choice, field.entry.keyReference) { continue }
@@ -282,7 +282,7 @@ extension RecordEncoder {
   private func choice(
     for index: Int, _ id: RecordID, _ plan: CollectionPlan
   ) throws(NotelogError) -> KeyChoice {
-    let number = plan.fields[index].field.keyField
+    let number = plan.fields[index].keyField
     guard let field = fields.first(where: { $0.entry.number == number }) else {
       throw NotelogError(
         .invalidArgument,

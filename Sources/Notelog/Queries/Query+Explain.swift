@@ -19,7 +19,7 @@ extension Query {
     let tested = search.condition.fields
     let places = try tested.map { try search.source.place(of: $0.field).index }
     for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
-      if field.isSealed, !opened.contains(field.field.name) { opened.append(field.field.name) }
+      if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
     }
     var runs: [IndexRun] = []
     let candidateCount: Int

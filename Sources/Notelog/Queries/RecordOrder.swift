@@ -76,7 +76,7 @@ struct RecordOrder: Sendable {
   /// A field that records are sorted by.
   struct Part: Sendable {
     let index: Int
-    let field: FieldPlan
+    let field: StoredField
     let direction: SortDirection
     /// What records have that lack the field; nil where they have nothing, which comes first.
     fileprivate let initial: [UInt8]?

@@ -63,7 +63,7 @@ extension QuerySource {
   /// some: then all values are to be opened, as far as they can be.
   private func digestRanges(of values: [[UInt8]], _ source: Int) -> [KeyRange]? {
     var ranges: [KeyRange] = []
-    for reference in collection.fields[source].field.keys {
+    for reference in collection.fields[source].keys {
       guard let key = try? opener.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
       for value in values {
         guard let digest = try? collection.storedDigest(value.rawSpan, source, under: key) else {
@@ -82,7 +82,7 @@ extension CollectionPlan {
   /// Fields that became optional are left to a scan: records may have been written before, and their keys
   /// don't say that there is a value.
   func indexName(of index: Int) -> OrderName? {
-    let field = fields[index].field
+    let field = fields[index]
     guard isStored, field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return OrderName(collection: number, field: field.number)
   }

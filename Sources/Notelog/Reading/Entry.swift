@@ -197,7 +197,7 @@ extension FieldOpener {
       return FieldContent(
         try ChunkOpener(self, entry, in: stored.body.rawSpan, of: stored.id, index, plan))
     }
-    let isOptional = plan.fields[index].field.isOptional
+    let isOptional = plan.fields[index].isOptional
     let isMissing = try self.open(entry, in: stored.body.rawSpan, of: stored.id, index, plan) { bytes in
       isOptional && bytes.byteCount > 0 && bytes.byte(at: 0) == 0
     }

@@ -3,35 +3,6 @@
 import NotelogBase
 import NotelogCrypto
 
-/// A field, ready to be written and read.
-struct FieldPlan: Sendable {
-  let field: StoredField
-  let nameHash: ID16
-
-  // What every write and read of the field asks for, beside each other and out of the field's own arrays.
-  let number: UInt16
-  let type: FieldType
-  /// The flags of a value written now.
-  let flags: FieldFlags
-  let isIndexed: Bool
-  let isSealed: Bool
-  let isOptional: Bool
-  /// The key that new values are sealed under; 0 for a plain field, and where each record chooses.
-  let keyReference: UInt32
-
-  init(_ field: StoredField, nameHash: ID16) {
-    self.field = field
-    self.nameHash = nameHash
-    number = field.number
-    type = field.type
-    flags = field.flags
-    isIndexed = field.isIndexed
-    isSealed = field.isSealed
-    isOptional = field.isOptional
-    keyReference = field.keys.last ?? 0
-  }
-}
-
 /// A collection, ready for use.
 final class CollectionPlan: Sendable {
   /// The number in the plan of a collection that isn't stored: no frame has it (FORMAT.md 5).
@@ -42,7 +13,12 @@ final class CollectionPlan: Sendable {
   /// The collection's number, out of the schema.
   let number: UInt16
   /// The fields that are not retired, in ascending order of number.
-  let fields: [FieldPlan]
+  let fields: [StoredField]
+  /// What sealed values are bound to in the place of each field's name.
+  let nameHashes: [ID16]
+  /// The keys that new values of each field are sealed under; 0 for a plain field, and where each record
+  /// chooses.
+  let keyReferences: [UInt32]
   /// Whether any field is indexed.
   let hasIndexes: Bool
   /// Whether records choose the key of any field.
@@ -61,23 +37,23 @@ final class CollectionPlan: Sendable {
     self.vault = vault
     self.schema = schema
     number = schema.collection
-    var fields: [FieldPlan] = []
-    for field in schema.fields where !field.isRetired {
-      let hash = try naming(
-        "\(schema.name).\(field.name)", ID16(collection: schema.firstName, field: field.firstName))
-      fields.append(FieldPlan(field, nameHash: hash))
-    }
+    let fields = schema.fields.filter { !$0.isRetired }
     self.fields = fields
+    nameHashes = try fields.map { field throws(NotelogError) in
+      try naming(
+        "\(schema.name).\(field.name)", ID16(collection: schema.firstName, field: field.firstName))
+    }
+    keyReferences = fields.map { $0.keys.last ?? 0 }
     hasIndexes = fields.contains(where: \.isIndexed)
-    hasChosenKeys = fields.contains(where: \.field.isKeyChosen)
-    digests = fields.indices.filter { fields[$0].field.isDigest }.compactMap { digest in
-      let source = fields.firstIndex { $0.number == fields[digest].field.digestOf }
+    hasChosenKeys = fields.contains(where: \.isKeyChosen)
+    digests = fields.indices.filter { fields[$0].isDigest }.compactMap { digest in
+      let source = fields.firstIndex { $0.number == fields[digest].digestOf }
       return source.map { (source: $0, digest: digest) }
     }
     hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
-    let named = fields.enumerated().filter { !$1.field.isDigest }
-    indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.field.name, $0) })
+    let named = fields.enumerated().filter { !$1.isDigest }
+    indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.name, $0) })
   }
 
   /// Whether the collection is stored: otherwise it has no records.
@@ -120,9 +96,9 @@ final class CollectionPlan: Sendable {
       throw NotelogError(.typeMismatch, "\(place(index, id)) holds an optional value")
     }
     // The key in force is that of nearly all values.
-    if entry.keyReference == fields[index].keyReference { return }
-    if fields[index].field.isKeyChosen { return try checkChosenKey(entry, index, id, in: body) }
-    let keys = fields[index].field.keys
+    if entry.keyReference == keyReferences[index] { return }
+    if fields[index].isKeyChosen { return try checkChosenKey(entry, index, id, in: body) }
+    let keys = fields[index].keys
     guard
       !fields[index].isSealed || keys.contains(entry.keyReference)
         || isNewer(entry.keyReference, than: keys)
@@ -144,7 +120,7 @@ final class CollectionPlan: Sendable {
   /// What a value must be bound to, its type, flags and key as the directory says, all else as we expect it.
   func additionalData(_ entry: FieldEntry, _ index: Int, _ id: RecordID) -> AdditionalData {
     AdditionalData(
-      store: storeID, record: id.bytes, name: fields[index].nameHash, type: entry.type.rawValue,
+      store: storeID, record: id.bytes, name: nameHashes[index], type: entry.type.rawValue,
       flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
   }
 

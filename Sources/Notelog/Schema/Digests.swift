@@ -114,9 +114,9 @@ extension CollectionPlan {
   func name(ofIndexed number: UInt16) -> String {
     guard let index = index(of: number) else { return "" }
     guard let source = digests.first(where: { $0.digest == index })?.source else {
-      return fields[index].field.name
+      return fields[index].name
     }
-    return "digests of \(fields[source].field.name)"
+    return "digests of \(fields[source].name)"
   }
 
   /// The bytes whose digest a value's is, which has its presence byte if the field is optional: those that
@@ -139,8 +139,7 @@ extension CollectionPlan {
     defer { bytes.wipe() }
     return try [1]
       + naming(
-        name(of: source),
-        key.digest(of: bytes.rawSpan, field: fields[source].nameHash, store: storeID))
+        name(of: source), key.digest(of: bytes.rawSpan, field: nameHashes[source], store: storeID))
   }
 
   /// Refuses a record that has another digest than its value's.

@@ -110,7 +110,7 @@ extension CollectionPlan {
   ///
   /// - Throws: `tampered` where that names none, or is not as its schema says.
   func choice(for index: Int, in body: RawSpan) throws(NotelogError) -> KeyChoice? {
-    guard let entry = try RecordBody(checked: body).find(fields[index].field.keyField) else { return nil }
+    guard let entry = try RecordBody(checked: body).find(fields[index].keyField) else { return nil }
     guard entry.type == .text, entry.flags.isEmpty, entry.range.upperBound <= body.byteCount else {
       throw NotelogError(
         .tampered, "\(schema.name).\(keyFieldName(of: index)) is not plain text as the schema says")
@@ -124,16 +124,16 @@ extension CollectionPlan {
   func choice(
     for index: Int, named name: RawSpan, or code: NotelogError.Code
   ) throws(NotelogError) -> KeyChoice {
-    if let choice = fields[index].field.choices.first(where: { $0.isNamed(by: name) }) { return choice }
+    if let choice = fields[index].choices.first(where: { $0.isNamed(by: name) }) { return choice }
     throw NotelogError(
       code,
-      "\(schema.name).\(keyFieldName(of: index)) names none of the keys that \(fields[index].field.name) may be sealed under: "
-        + StoredSchema.list(fields[index].field.choices.map(\.name)))
+      "\(schema.name).\(keyFieldName(of: index)) names none of the keys that \(fields[index].name) may be sealed under: "
+        + StoredSchema.list(fields[index].choices.map(\.name)))
   }
 
   /// The name of the field that names a field's key.
   func keyFieldName(of index: Int) -> String {
-    self.index(of: fields[index].field.keyField).map { fields[$0].field.name } ?? "a field"
+    self.index(of: fields[index].keyField).map { fields[$0].name } ?? "a field"
   }
 
   /// Refuses a value that is not under the key that its record names: INV-M6.
@@ -153,8 +153,8 @@ extension CollectionPlan {
   /// The reference that a value is sealed under when it is sealed anew: the one in force of its own key,
   /// where each record has its own.
   func keyReference(replacing reference: UInt32, _ index: Int) -> UInt32 {
-    guard fields[index].field.isKeyChosen else { return fields[index].keyReference }
-    let choices = fields[index].field.choices
+    guard fields[index].isKeyChosen else { return keyReferences[index] }
+    let choices = fields[index].choices
     return choices.first { isOne(of: $0, reference) }?.keys.last ?? reference
   }
 }

@@ -288,7 +288,7 @@ extension Store {
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
       return plan.fields.allSatisfy { field in
         guard field.isSealed, let index = now.index(of: field.number) else { return true }
-        return now.fields[index].field.keepsKeysInForce(of: field.field)
+        return now.fields[index].keepsKeysInForce(of: field)
       }
     }
   }

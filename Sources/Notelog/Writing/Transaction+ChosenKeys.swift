@@ -10,8 +10,8 @@ extension Transaction {
   func addKeyFields<R: Record>(
     to changed: inout [Int: Int], _ stored: OwnedRecord, _ plan: RecordPlan<R>
   ) throws(NotelogError) {
-    for index in changed.keys where plan.collection.fields[index].field.isKeyChosen {
-      let number = plan.collection.fields[index].field.keyField
+    for index in changed.keys where plan.collection.fields[index].isKeyChosen {
+      let number = plan.collection.fields[index].keyField
       guard try stored.find(number) == nil, let slot = plan.slot(ofField: number),
         changed[plan.slots[slot].index] == nil
       else { continue }
@@ -43,7 +43,7 @@ extension Transaction {
 
   /// The fields that stay as they are, and name the key of a value that is to be sealed.
   private func keyFieldsTaken(_ plan: CollectionPlan, changed: Set<Int>) -> Set<UInt16> {
-    let taken = Set(changed.map { plan.fields[$0].field.keyField })
+    let taken = Set(changed.map { plan.fields[$0].keyField })
     return taken.subtracting(changed.map { plan.fields[$0].number }).subtracting([0])
   }
 
@@ -85,7 +85,7 @@ extension FieldOpener {
   ) throws(NotelogError) {
     var failure: NotelogError?
     for entry in try stored.entries() {
-      guard let index = plan.index(of: entry.number), plan.fields[index].field.keyField == keyField else {
+      guard let index = plan.index(of: entry.number), plan.fields[index].keyField == keyField else {
         continue
       }
       do throws(NotelogError) { return try open(entry, index, of: stored, plan) } catch { failure = error }
@@ -183,8 +183,8 @@ extension Store {
   func hasLockedKey(_ plan: CollectionPlan) -> Bool {
     plan.fields.contains { field in
       guard field.isSealed else { return false }
-      guard field.field.isKeyChosen else { return lockRefusal(of: field.keyReference) != nil }
-      return field.field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
+      guard field.isKeyChosen else { return lockRefusal(of: field.keys.last ?? 0) != nil }
+      return field.choices.contains { lockRefusal(of: $0.keys.last ?? 0) != nil }
     }
   }
 
@@ -194,11 +194,11 @@ extension Store {
     of slot: RecordPlan<R>.Slot, of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
   ) throws(NotelogError) -> CryptoError? {
     let field = plan.collection.fields[slot.index]
-    guard field.field.isKeyChosen else { return lockRefusal(of: field.keyReference) }
+    guard field.isKeyChosen else { return lockRefusal(of: field.keys.last ?? 0) }
     if let stored = try stored?.find(field.number), let refusal = lockRefusal(of: stored.keyReference) {
       return refusal
     }
-    guard let keySlot = plan.slot(ofField: field.field.keyField) else { return nil }
+    guard let keySlot = plan.slot(ofField: field.keyField) else { return nil }
     var scratch = FieldScratch()
     do { try plan.slots[keySlot].definition.access.encode(record, &scratch) } catch { return nil }
     let choice = try scratch.withBytes(in: 0..<scratch.count) { name throws(NotelogError) in

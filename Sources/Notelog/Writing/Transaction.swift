@@ -264,7 +264,7 @@ extension Transaction {
     }
     var new = changed.sorted()[...]
     for entry in try stored?.entries() ?? [] {
-      while let index = new.first, plan.fields[index].field.number <= entry.number {
+      while let index = new.first, plan.fields[index].number <= entry.number {
         try add(index, to: &encoder)
         new.removeFirst()
       }
@@ -341,7 +341,7 @@ extension CollectionPlan {
   /// Refuses an uploaded value that is not under the key in force. Where the record names the key, it is
   /// compared with that once all is known of the record.
   func checkKey(of content: SealedContent, _ index: Int, _ id: RecordID) throws(NotelogError) {
-    guard fields[index].field.isKeyChosen || content.entry.keyReference == fields[index].keyReference else {
+    guard fields[index].isKeyChosen || content.entry.keyReference == keyReferences[index] else {
       throw NotelogError(
         .conflict, "\(place(index, id)): its key was rotated since the value was uploaded; upload it again")
     }

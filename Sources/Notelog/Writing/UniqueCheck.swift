@@ -41,7 +41,7 @@ struct UniqueCheck: ~Copyable {
     // Digests are under the keys of the values: each value is looked for under all keys that the field's may
     // be under.
     let source = rule.source.flatMap { plan.index(of: $0) }
-    let others = source.map { plan.fields[$0].field.keys.count > 1 } ?? false
+    let others = source.map { plan.fields[$0].keys.count > 1 } ?? false
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       guard let values = try rule.values(in: body) else { return }
       var holder = taken.updateValue(RecordID(id), forKey: values)
@@ -90,7 +90,7 @@ struct UniqueCheck: ~Copyable {
     if try hasValues(id, values, rule, plan) { return [] }
     var all: [[UInt8]] = []
     try store.opener.open(entry, in: body, of: id, source, plan) { value throws(NotelogError) in
-      for reference in plan.fields[source].field.keys where reference != entry.keyReference {
+      for reference in plan.fields[source].keys where reference != entry.keyReference {
         let key: SealingKey
         do throws(CryptoError) { key = try store.vault.sealingKey(KeyReference(rawValue: reference)) } catch {
           // Nothing under a key that is gone can be read: nobody has what it may be.

@@ -147,8 +147,8 @@ struct Uploader: ~Copyable {
   private static func keyReference(
     _ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID
   ) throws(NotelogError) -> UInt32 {
-    let field = plan.fields[index].field
-    guard field.isKeyChosen else { return plan.fields[index].keyReference }
+    let field = plan.fields[index]
+    guard field.isKeyChosen else { return plan.keyReferences[index] }
     var buffer = ReadBuffer()
     guard let stored = try store.read(id, in: plan.number, &buffer),
       let choice = try plan.choice(for: index, in: stored.body.rawSpan)
@@ -165,7 +165,7 @@ struct Uploader: ~Copyable {
   private static let uniqueReason = "a field whose values no two records share: set it to the whole value"
 
   /// Why values can't be streamed into a field, and what to do instead; nil where they can.
-  private static func reasonAgainst(_ field: FieldPlan) -> String? {
+  private static func reasonAgainst(_ field: StoredField) -> String? {
     guard field.isSealed else { return "a plain field: set it to the whole value" }
     guard field.type == .bytes else {
       return "a field of type \(field.type.name): set it to the whole value, or declare a field of bytes"
