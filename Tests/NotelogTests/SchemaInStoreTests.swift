@@ -308,9 +308,16 @@ extension Store {
 
   fileprivate func put(schema: SchemaRegistry.Stored, at collection: UInt16) throws {
     var batch = Batch()
+    let content = schema.bytes + schema.mac
+    let entry = FieldEntry(
+      number: SchemaRecord.field, type: .bytes, flags: [], keyReference: 0, range: 0..<content.count)
     batch.put(
-      SchemaRecord.key(collection), collection: SchemaRecord.collection, bodyByteCount: schema.bodyByteCount
-    ) { schema.write(into: &$0) }
+      SchemaRecord.key(collection), collection: SchemaRecord.collection,
+      bodyByteCount: DirectoryWriter.byteCount(fieldCount: 1) + content.count
+    ) { body in
+      var directory = DirectoryWriter(fieldCount: 1, into: &body)
+      body.copy(content.rawSpan, at: directory.add(entry, into: &body).lowerBound)
+    }
     try journal.commit(&batch)
   }
 }

@@ -24,7 +24,7 @@ public struct DynamicCollection: Sendable {
     return plan.schema.fields.filter { !$0.isDigest }.map { field in
       FieldInfo(
         field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
-        keyField: plan.schema.fields.find(UInt32(field.keyField)) { UInt32($0.number) }?.name,
+        keyField: plan.schema.field(field.keyField)?.name,
         revealsEquality: revealed.contains(field.number))
     }
   }
@@ -150,7 +150,7 @@ public struct DynamicEntry: Sendable, Identifiable {
     self.plan = plan
     self.opener = opener
     entries = try stored.entries()
-    fields = entries.filter { !plan.isDigest($0.number) }.map { entry in
+    fields = entries.filter { plan.schema.field($0.number)?.isDigest != true }.map { entry in
       let reference =
         entry.flags.contains(.chunked)
         ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil

@@ -324,7 +324,7 @@ struct Resealing {
       guard let index = plan.index(of: entry.number) else {
         // A retired field's value goes with the record's next version; one that the schema doesn't know can't
         // be opened.
-        guard plan.isRetired(entry.number) else { throw Self.unknownField(id) }
+        guard plan.schema.field(entry.number)?.isRetired == true else { throw Self.unknownField(id) }
         continue
       }
       let new = plan.keyReference(replacing: entry.keyReference, index)

@@ -123,14 +123,4 @@ final class CollectionPlan: Sendable {
       store: storeID, record: id.bytes, name: nameHashes[index], type: entry.type.rawValue,
       flags: UInt16(entry.flags.rawValue), key: KeyReference(rawValue: entry.keyReference))
   }
-
-  /// Whether a field has digests of another's values, or had: nobody is shown them.
-  func isDigest(_ number: UInt16) -> Bool {
-    schema.index(of: number).map { schema.fields[$0].isDigest } ?? false
-  }
-
-  /// Whether a field's values go with the next update.
-  func isRetired(_ number: UInt16) -> Bool {
-    schema.index(of: number).map { schema.fields[$0].isRetired } ?? false
-  }
 }

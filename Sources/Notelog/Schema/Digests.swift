@@ -13,10 +13,10 @@ struct UniqueRule: Sendable {
   let source: UInt16?
 
   init(_ numbers: [UInt16], in schema: StoredSchema) {
-    let known = numbers.compactMap { number in schema.fields.first { $0.number == number } }
+    let known = numbers.compactMap { schema.field($0) }
     source = known.first.flatMap { $0.isDigest ? $0.digestOf : nil }
     names = known.map { field in
-      field.isDigest ? schema.fields.first { $0.number == field.digestOf }?.name ?? field.name : field.name
+      schema.field(field.digestOf)?.name ?? field.name
     }
     // A key that leaves no room for another comes last.
     func byteCount(_ field: StoredField) -> Int { field.type.fixedByteCount ?? 0 }
@@ -79,7 +79,7 @@ extension StoredSchema {
       fields.append(digests)
     }
     for index in fields.indices where fields[index].isDigest && !fields[index].isRetired {
-      guard let source = fields.first(where: { $0.number == fields[index].digestOf }) else { continue }
+      guard let source = field(fields[index].digestOf) else { continue }
       let isDeclared =
         declared.typeName != nil
         && declared.fields.contains { $0.allNames.contains(source.name) }

@@ -96,7 +96,7 @@ extension StoredSchema {
   /// Refuses that what names keys is retired, or may be missing, while it is needed.
   func checkKeyFields() throws(NotelogError) {
     for field in fields where field.isKeyChosen && !field.isRetired && !isKeyField(field.keyField) {
-      let keyField = fields.first { $0.number == field.keyField }?.name ?? "what names it"
+      let keyField = self.field(field.keyField)?.name ?? "what names it"
       throw NotelogError(
         .schemaConflict,
         "\(name).\(keyField) names the key of \(field.name): it stays plain text, and not optional, and is retired only with that"

@@ -20,11 +20,8 @@ struct StoredSchema: Hashable, Sendable {
   /// The field of a name, retired ones left out.
   func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
 
-  /// The place of a number's field, or nil.
-  func index(of number: UInt16) -> Int? {
-    let index = fields.firstPlace(notBelow: UInt32(number)) { UInt32($0.number) }
-    return index < fields.count && fields[index].number == number ? index : nil
-  }
+  /// The field of a number, be it retired or not.
+  func field(_ number: UInt16) -> StoredField? { fields.find(UInt32(number)) { UInt32($0.number) } }
 }
 
 /// A field as the store knows it.
@@ -242,6 +239,17 @@ extension SchemaCursor {
 
 // MARK: - How a stored schema follows the one in code, and when it refuses to (FORMAT.md 21.3).
 
+/// How far a migration has come when a schema is followed.
+enum MigrationStage {
+  /// There is none: fields that are yet to be migrated are refused, as what is written meanwhile would lose
+  /// their values.
+  case none
+  /// It may be under way: fields to be migrated are still there.
+  case underWay
+  /// All values have been migrated: the fields are retired.
+  case done
+}
+
 extension StoredSchema {
   /// The schema of a collection that the store doesn't have yet. `key` gives the reference of a named key's
   /// current generation.
@@ -263,18 +271,23 @@ extension StoredSchema {
   ///
   /// - Parameters:
   ///   - declared: What code declares.
-  ///   - isMigrated: Whether the values of fields that are to be migrated have been; the fields are then
-  ///     retired.
+  ///   - migration: How far a migration has come.
   ///   - key: The reference of a named key's current generation, for a field that is new or not; nil where
   ///     names are locked: what the store knows then stands.
   /// - Returns: Whether anything changed.
   /// - Throws: `schemaConflict`; `locked` where a new field's key can't be looked up.
   @discardableResult
   mutating func evolve(
-    to declared: CollectionDescription, isMigrated: Bool = false,
+    to declared: CollectionDescription, _ migration: MigrationStage = .none,
     key: (String, _ isNew: Bool) throws(NotelogError) -> UInt32?
   ) throws(NotelogError) -> Bool {
     let before = self
+    if migration == .none, let field = unmigrated(of: declared).first {
+      throw NotelogError(
+        .schemaConflict,
+        "\(name).\(field.name) is yet to be migrated: call store.migrate(\(declared.typeName ?? "").self) first"
+      )
+    }
     guard declared.allNames.contains(firstName) else {
       throw NotelogError(
         .schemaConflict,
@@ -295,7 +308,7 @@ extension StoredSchema {
     try refuseForgotten(by: declared, adding: new)
     for field in new { try add(field, key: key) }
     try linkKeyFields(of: declared)
-    for name in declared.retired + (isMigrated ? declared.migrated : []) {
+    for name in declared.retired + (migration == .done ? declared.migrated : []) {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
         continue
       }

@@ -264,8 +264,16 @@ struct SchemaFinding: Sendable, Equatable {
 extension SchemaRegistry.Stored {
   /// Puts the schema's record into a batch.
   func put(in batch: inout Batch) {
+    let entry = FieldEntry(
+      number: SchemaRecord.field, type: .bytes, flags: [], keyReference: 0, range: 0..<byteCount)
     batch.put(
-      SchemaRecord.key(plan.number), collection: SchemaRecord.collection, bodyByteCount: bodyByteCount
-    ) { write(into: &$0) }
+      SchemaRecord.key(plan.number), collection: SchemaRecord.collection,
+      bodyByteCount: DirectoryWriter.byteCount(fieldCount: 1) + byteCount
+    ) { body in
+      var directory = DirectoryWriter(fieldCount: 1, into: &body)
+      let range = directory.add(entry, into: &body)
+      body.copy(bytes.rawSpan, at: range.lowerBound)
+      body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
+    }
   }
 }

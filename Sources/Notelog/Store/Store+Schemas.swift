@@ -52,7 +52,6 @@ extension Store {
     var schema = stored.plan.schema
     // A key that can't be looked up leaves a field with the one it has: good enough to read, not to write.
     var isComplete = true
-    try Self.refuseUnmigrated(schema, declared)
     let isChanged = try schema.evolve(to: declared) { name, isNew throws(NotelogError) in
       if isNew { return try newKey(name) }
       let reference = try keyReference(name)
@@ -101,25 +100,12 @@ extension Store {
       }
       return (schema, true, true)
     }
-    if migration == .none { try Self.refuseUnmigrated(schema, declared) }
     let canCreate = isUnlocked
-    let isChanged = try schema.evolve(to: declared, isMigrated: migration == .done) {
+    let isChanged = try schema.evolve(to: declared, migration) {
       name, _ throws(NotelogError) in
       canCreate && !isShredded(name) ? try keyReference(creating: name) : try keyReference(name)
     }
     return (schema, isChanged, canCreate)
-  }
-
-  /// Refuses a record type some of whose fields are yet to be migrated: what is written meanwhile would lose
-  /// their values.
-  private static func refuseUnmigrated(
-    _ schema: StoredSchema, _ declared: CollectionDescription
-  ) throws(NotelogError) {
-    guard !declared.migrated.isEmpty, let field = schema.unmigrated(of: declared).first else { return }
-    throw NotelogError(
-      .schemaConflict,
-      "\(schema.name).\(field.name) is yet to be migrated: call store.migrate(\(declared.typeName ?? "").self) first"
-    )
   }
 
   /// A schema's record, ready to be written.
@@ -185,32 +171,6 @@ extension Store {
 
   private func changeSchemaCount(_ place: String) throws(NotelogError) {
     try changeKeyring(place) { $0.countSchemas(registry.withLock { $0.revisions }) }
-  }
-}
-
-/// How far a migration has come when a schema is followed.
-enum MigrationStage {
-  /// There is none: fields that are yet to be migrated are refused.
-  case none
-  /// It is under way: fields to be migrated are still there.
-  case underWay
-  /// All values have been migrated: the fields are retired.
-  case done
-}
-
-extension SchemaRegistry.Stored {
-  /// How long the schema's record is.
-  var bodyByteCount: Int { DirectoryWriter.byteCount(fieldCount: 1) + bytes.count + mac.count }
-
-  /// Writes the schema's record.
-  func write(into body: inout MutableRawSpan) {
-    var directory = DirectoryWriter(fieldCount: 1, into: &body)
-    let entry = FieldEntry(
-      number: SchemaRecord.field, type: .bytes, flags: [], keyReference: 0, range: 0..<bytes.count + mac.count
-    )
-    let range = directory.add(entry, into: &body)
-    body.copy(bytes.rawSpan, at: range.lowerBound)
-    body.copy(mac.rawSpan, at: range.lowerBound + bytes.count)
   }
 }
 
@@ -298,7 +258,7 @@ extension Store {
         continue
       }
       unclaimed[schema.collection] = nil
-      try schema.evolve(to: declared) { name, isNew throws(NotelogError) in
+      try schema.evolve(to: declared, .underWay) { name, isNew throws(NotelogError) in
         try self.keyReference(name) ?? (isNew ? UInt32.max : nil)
       }
     }

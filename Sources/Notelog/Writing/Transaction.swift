@@ -270,7 +270,7 @@ extension Transaction {
       }
       let index = plan.index(of: entry.number)
       let isLeftOut = index.map { changed.contains($0) || dropped.contains($0) } ?? false
-      if let stored, !isLeftOut, !plan.isRetired(entry.number) {
+      if let stored, !isLeftOut, index != nil || plan.schema.field(entry.number)?.isRetired != true {
         encoder.carry(entry, from: stored.body.rawSpan, index: index)
       }
     }

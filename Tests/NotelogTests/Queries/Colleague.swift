@@ -62,7 +62,7 @@ func colleague(_ number: Int) -> Colleague {
 func storedDigests(_ store: Store, _ collection: String, _ id: RecordID) throws -> [UInt16: [UInt8]] {
   let entry = try #require(try store.collection(collection).get(id))
   var found: [UInt16: [UInt8]] = [:]
-  for line in try entry.stored.entries() where entry.plan.isDigest(line.number) {
+  for line in try entry.stored.entries() where entry.plan.schema.field(line.number)?.isDigest == true {
     found[line.number] = Array(entry.stored.body[line.range])
   }
   return found
