@@ -34,6 +34,43 @@ import Testing
     #expect(DynamicValue(json: try JSONReader.read(Array(text.utf8)), as: type) == nil)
   }
 
+  @Test(arguments: [
+    ("true", FieldType.boolean, DynamicValue.boolean(true)), ("-12", .integer, .integer(-12)),
+    ("+5", .integer, .integer(5)), ("18446744073709551615", .unsigned, .unsigned(.max)),
+    ("0.1", .double, .double(0.1)), ("inf", .double, .double(.infinity)),
+    ("any text", .text, .text("any text")),
+    ("2001-01-01T00:00:00.250Z", .date, .date(Date(timeIntervalSinceReferenceDate: 0.25))),
+    (#"{"a":[1,2]}"#, .json, .json(Array(#"{"a":[1,2]}"#.utf8))),
+  ])
+  func `a value is read from text`(text: String, type: FieldType, value: DynamicValue) throws {
+    #expect(try Assignment("a=\(text)").value(as: type) == value)
+  }
+
+  @Test func `a UUID is read with hyphens and without, a URL as it stands`() throws {
+    let id = RecordID()
+    for text in ["\(id)", id.uuid.uuidString] {
+      #expect(try Assignment("a=\(text)").value(as: .uuid) == .uuid(id.uuid))
+    }
+    let link = try #require(URL(string: "https://example.org/%7Ea"))
+    #expect(try Assignment("a=\(link.absoluteString)").value(as: .url) == .url(link))
+  }
+
+  /// The bug: the text stood in the error's message, though it may have been meant for a sealed field.
+  @Test(arguments: [
+    ("yes", FieldType.boolean), ("1", .boolean), ("1.5", .integer), ("-1", .unsigned),
+    ("secret lane", .double),
+    ("2001-02-30", .date), ("12", .uuid), ("{", .json), ("a b", .url), ("", .url),
+  ])
+  func `a text that is no value of its type is refused, and not quoted`(text: String, type: FieldType) {
+    let hint =
+      type == .date
+      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now"
+      : nil
+    #expect(throws: ToolError.usage("field takes \(type.named) value", hint: hint)) {
+      try Assignment("field=\(text)").value(as: type)
+    }
+  }
+
   @Test func `an assignment's value is all that follows the first equals sign`() throws {
     let all = try Assignment.all(["title=a=b", "body=", "time=2001-01-01", "n=-5"])
     #expect(all.map(\.name) == ["title", "body", "time", "n"])

@@ -79,13 +79,10 @@ struct Assignment: Sendable {
 
   private func parse(_ text: String, as type: FieldType) throws -> DynamicValue {
     if type == .bytes { return .bytes(Array(text.utf8)) }
-    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
-    let refusal = ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
     if type == .date, text == "now" { return .date(Moment.now) }
-    let value =
-      type == .date ? DynamicValue(strictly: text, as: type) : try? DynamicValue(text: text, as: type)
-    guard let value else { throw refusal }
-    return value
+    if let value = DynamicValue(text: text, as: type) { return value }
+    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
+    throw ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {

@@ -59,7 +59,7 @@ extension DynamicValue {
       case (.bytes, .object):
         Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
       case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(Self.date)
-      case (.json, .object): Self.only("json", json).flatMap { try? DynamicValue(text: $0, as: .json) }
+      case (.json, .object): Self.only("json", json).flatMap { DynamicValue(strictly: $0, as: .json) }
       default: nil
       }
     guard let value else { return nil }
@@ -78,9 +78,29 @@ extension DynamicValue {
       case .double: Self.decimal(text).map(Self.double)
       case .date: Moment.seconds(text).map(Self.date)
       case .uuid: UUID(uuidString: text).map(Self.uuid)
-      case .url, .json: try? DynamicValue(text: text, as: type)
+      case .url:
+        URL(string: text, encodingInvalidCharacters: false).flatMap {
+          $0.absoluteString == text ? .url($0) : nil
+        }
+      case .json: (try? EncodedJSON(utf8: Array(text.utf8))).map { .json($0.utf8) }
       case .bytes:
         Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
+      }
+    guard let value else { return nil }
+    self = value
+  }
+
+  /// Reads what somebody writes for a value of a type, numbers and UUIDs in other forms too; nil where it is
+  /// none.
+  init?(text: String, as type: FieldType) {
+    let value: DynamicValue? =
+      switch type {
+      case .boolean: Bool(text).map(Self.boolean)
+      case .integer: Int64(text).map(Self.integer)
+      case .unsigned: UInt64(text).map(Self.unsigned)
+      case .double: Double(text).map(Self.double)
+      case .uuid: RecordID(text).map { .uuid($0.uuid) }
+      case .text, .bytes, .date, .url, .json: DynamicValue(strictly: text, as: type)
       }
     guard let value else { return nil }
     self = value
