@@ -175,29 +175,11 @@ public typealias FieldKeyPath<R, Value> = any KeyPath<R, Value> & Sendable
 
 /// A field as a schema in code declares it.
 struct FieldDefinition<R: Record>: Sendable {
-  private(set) var description: FieldDescription
+  var description: FieldDescription
   let path: any PartialKeyPath<R> & Sendable
   let access: FieldAccess<R>
   /// The property that names the key of each record's value.
-  private(set) var keyPath: (any PartialKeyPath<R> & Sendable)?
-
-  /// Has a property name the key of each record's value.
-  mutating func chooseKey(from path: any PartialKeyPath<R> & Sendable, among names: [String]) {
-    keyPath = path
-    // A key of another name was asked for, and contradicts this: the schema then says so.
-    if description.key == defaultKeyName { description.key = nil }
-    description.keyNames = names
-  }
-
-  /// The field, with the name of the one that names its keys, among others of the schema.
-  func naming(keyFieldAmong fields: [FieldDefinition]) -> FieldDefinition {
-    guard let keyPath else { return self }
-    var field = self
-    field.description.keyField =
-      fields.first { ($0.path as PartialKeyPath<R>) == (keyPath as PartialKeyPath<R>) }?.description.name
-      ?? ""
-    return field
-  }
+  var keyPath: (any PartialKeyPath<R> & Sendable)?
 }
 
 /// A property's way into bytes and back, as closures made where the property's type is known.
@@ -239,21 +221,21 @@ struct FieldAccess<R: Record>: Sendable {
 extension FieldAccess {
   /// A property of any `Codable` type, kept as JSON.
   init<Document: Codable & Sendable>(json path: FieldPath<R, Document>) {
-    self.init(
-      encode: { record, scratch in scratch.append(try EncodedJSON(encoding: record[keyPath: path])) },
-      decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON(_loading: bytes).decoded(as: Document.self)
-      })
+    self.init(path, { try EncodedJSON(encoding: $0) }, { try $0.decoded(as: Document.self) })
   }
 
   /// The same of an optional property: nil is no document, but a missing value.
   init<Document: Codable & Sendable>(json path: FieldPath<R, Document?>) {
     self.init(
-      encode: { record, scratch in
-        scratch.append(try record[keyPath: path].map { try EncodedJSON(encoding: $0) })
-      },
-      decode: { record, bytes in
-        record[keyPath: path] = try EncodedJSON?(_loading: bytes)?.decoded(as: Document.self)
-      })
+      path, { try $0.map { try EncodedJSON(encoding: $0) } }, { try $0?.decoded(as: Document.self) })
+  }
+
+  private init<Property, Stored: StoredValue>(
+    _ path: FieldPath<R, Property>, _ stored: @escaping @Sendable (Property) throws -> Stored,
+    _ property: @escaping @Sendable (Stored) throws -> Property
+  ) {
+    self.init(
+      encode: { record, scratch in scratch.append(try stored(record[keyPath: path])) },
+      decode: { record, bytes in record[keyPath: path] = try property(Stored(_loading: bytes)) })
   }
 }

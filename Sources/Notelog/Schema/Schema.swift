@@ -51,12 +51,15 @@ public struct Schema<R: Record>: Sendable {
   ///   - elements: The fields.
   public init(_ name: String, formerly: String..., @SchemaElements<R> elements: () -> SchemaElements<R>) {
     let elements = elements()
-    let fields = elements.fields.map { $0.naming(keyFieldAmong: elements.fields) }
-    let unique = elements.unique.map { rule in
-      rule.paths.map { path in
-        fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }?.description.name ?? ""
-      }
+    func fieldName(of path: any PartialKeyPath<R> & Sendable) -> String {
+      let field = elements.fields.first { ($0.path as PartialKeyPath<R>) == (path as PartialKeyPath<R>) }
+      return field?.description.name ?? ""
     }
+    var fields = elements.fields
+    for index in fields.indices {
+      fields[index].description.keyField = fields[index].keyPath.map(fieldName)
+    }
+    let unique = elements.unique.map { $0.paths.map(fieldName) }
     let revealed = zip(elements.unique, unique).filter(\.0.revealsEquality).flatMap(\.1)
     description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description), retired: elements.retired,
@@ -250,7 +253,10 @@ public struct Sealed<R: Record, Value: FieldValue> {
   where Choice.Stored == String {
     var field = self
     // A case that can't be stored names no key: the schema then says so.
-    field.definition.chooseKey(from: path, among: choices.map { (try? $0.stored) ?? "" })
+    field.definition.description.keyNames = choices.map { (try? $0.stored) ?? "" }
+    field.definition.keyPath = path
+    // A key of another name was asked for, and contradicts this: the schema then says so.
+    if definition.description.key == defaultKeyName { field.definition.description.key = nil }
     return field
   }
 

@@ -91,11 +91,17 @@ extension StoredSchema {
         littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
           | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
           | (field.isDigest ? 16 : 0) as UInt8)
-      bytes.append(littleEndian: UInt8(field.keys.count))
-      for key in field.keys { bytes.append(littleEndian: key) }
+      bytes.append(keys: field.keys)
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
-      if field.isKeyChosen { field.appendChoices(to: &bytes) }
+      if field.isKeyChosen {
+        bytes.append(littleEndian: field.keyField)
+        bytes.append(littleEndian: UInt8(field.choices.count))
+        for choice in field.choices {
+          bytes.append(name: choice.name)
+          bytes.append(keys: choice.keys)
+        }
+      }
       if field.isDigest { bytes.append(littleEndian: field.digestOf) }
     }
     for rule in unique {
@@ -159,16 +165,6 @@ extension StoredSchema {
 }
 
 extension StoredField {
-  fileprivate func appendChoices(to bytes: inout [UInt8]) {
-    bytes.append(littleEndian: keyField)
-    bytes.append(littleEndian: UInt8(choices.count))
-    for choice in choices {
-      bytes.append(name: choice.name)
-      bytes.append(littleEndian: UInt8(choice.keys.count))
-      for key in choice.keys { bytes.append(littleEndian: key) }
-    }
-  }
-
   init(parsing cursor: inout SchemaCursor) throws(NotelogError) {
     number = try cursor.integer("a field's number")
     let type = FieldType(rawValue: try cursor.integer(as: UInt8.self, "a field's type"))
@@ -196,6 +192,13 @@ extension StoredField {
       !wasAlwaysOptional || flags.contains(.optional) && !flags.contains(.sealed)
     else { throw NotelogError(.damaged, "the schema's field \(name) contradicts itself") }
     self.type = type
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(keys: [UInt32]) {
+    append(littleEndian: UInt8(keys.count))
+    for key in keys { append(littleEndian: key) }
   }
 }
 

@@ -187,7 +187,7 @@ struct SchemaRegistry: Sendable {
 
   private(set) var byNumber: [UInt16: Stored] = [:]
   /// What the revisions of all schemas add up to.
-  private(set) var revisions: UInt64 = 0
+  var revisions: UInt64 { byNumber.values.reduce(0) { $0 + UInt64($1.plan.schema.revision) } }
   /// The collections whose schemas can't be read: their numbers are taken all the same.
   var lost: Set<UInt16> = []
   /// Readers whose plans agree with what is stored.
@@ -216,10 +216,7 @@ struct SchemaRegistry: Sendable {
   /// Makes a stored schema known; readers made of an older version no longer hold.
   mutating func register(_ stored: Stored) {
     lost.remove(stored.plan.number)
-    if let former = byNumber.updateValue(stored, forKey: stored.plan.number) {
-      revisions -= UInt64(former.plan.schema.revision)
-    }
-    revisions += UInt64(stored.plan.schema.revision)
+    byNumber[stored.plan.number] = stored
     readers.removeAll()
   }
 

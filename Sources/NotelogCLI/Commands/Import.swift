@@ -205,7 +205,7 @@ private struct ImportBatch {
   let isAcknowledging: Bool
   var pending = RecordBatch()
   /// The collections met so far, by the name that lines give them.
-  var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
+  var known: [String?: (collection: DynamicCollection, fields: [FieldInfo])] = [:]
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
   var hasFailed = false
   /// The number of the last line that was committed.
@@ -232,12 +232,12 @@ private struct ImportBatch {
     guard case .object(let fields)? = json["fields"] else {
       throw ToolError(.failed, "the fields are missing")
     }
-    let (collection, types) = try collection(given: name)
+    let (collection, known) = try collection(given: name)
     var values: [String: DynamicValue] = [:]
     for field in fields {
       // Where there is none, it says which name may have been meant.
-      let known = if let found = types[field.name] { found } else { try collection.field(field.name) }
-      values[field.name] = try Self.value(field, known)
+      let found = try known.first { $0.name == field.name } ?? collection.field(field.name)
+      values[field.name] = try Self.value(field, found)
     }
     // In one transaction, versions of a record take the space of all of them until they are compacted.
     if pending.ids.contains(id) { try commit(upTo: number - 1) }
@@ -246,10 +246,10 @@ private struct ImportBatch {
 
   private mutating func collection(
     given name: String?
-  ) throws -> (DynamicCollection, [String: FieldInfo]) {
+  ) throws -> (DynamicCollection, [FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
-    let found = (collection, collection.fieldsInUseByName)
+    let found = (collection, collection.fieldsInUse)
     known[name] = found
     return found
   }

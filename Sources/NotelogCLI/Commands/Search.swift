@@ -25,7 +25,8 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(.ifGiven, readOnly: true) { store in
     var left = limit
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .no : .damage)
-    for name in names ?? [] where !store.collections.contains(where: { $0.fieldsInUseByName[name] != nil }) {
+    for name in names ?? []
+    where !store.collections.contains(where: { $0.fieldsInUse.contains { $0.name == name } }) {
       // Says which name may have been meant.
       for collection in store.collections { _ = try collection.field(name) }
     }

@@ -152,11 +152,6 @@ extension DynamicCollection {
   /// The fields in use: retired ones are left out.
   var fieldsInUse: [FieldInfo] { fields.filter { !$0.isRetired } }
 
-  /// The fields in use by their names.
-  var fieldsInUseByName: [String: FieldInfo] {
-    Dictionary(fieldsInUse.map { ($0.name, $0) }) { first, _ in first }
-  }
-
   /// The field in use of a name.
   func field(_ name: String) throws -> FieldInfo {
     if let field = fieldsInUse.first(where: { $0.name == name }) { return field }
