@@ -8,8 +8,8 @@ import NotelogFormat
 struct ChunkSealer {
   private let plan: CollectionPlan
   private let index: Int
-  private let id: RecordID
-  private let entry: FieldEntry
+  let id: RecordID
+  let entry: FieldEntry
   private let key: SealingKey
   /// The value's id.
   let value: ID16
@@ -64,8 +64,24 @@ struct ChunkSealer {
     return SealedContent(entry, bytes)
   }
 
+  /// What stands in the record for a value so short that it stands there itself.
+  func contentInRecord(
+    _ plaintext: RawSpan, _ nonces: inout NonceRun
+  ) throws(NotelogError) -> SealedContent {
+    let entry = FieldEntry(
+      number: entry.number, type: entry.type, flags: entry.flags.subtracting(.chunked),
+      keyReference: entry.keyReference, range: entry.range)
+    do {
+      return try SealedContent(
+        sealing: plaintext, entry, under: key, plan.additionalData(entry, index, id), &nonces)
+    } catch { throw refusal(error) }
+  }
+
+  /// The field and the record, for messages.
+  var place: String { plan.place(index, id) }
+
   private func refusal(_ error: CryptoError) -> NotelogError {
-    NotelogError(crypto: error, "sealing \(plan.place(index, id))").of(id)
+    NotelogError(crypto: error, "sealing \(place)").of(id)
   }
 }
 

@@ -104,10 +104,6 @@ struct Uploader: ~Copyable {
   private static let chunksATransaction = 16
 
   private let store: Store
-  private let plan: CollectionPlan
-  private let index: Int
-  private let id: RecordID
-  private let key: SealingKey
   private let sealer: ChunkSealer
   private var batch = Batch()
   /// The chunk that is being filled: it is sealed once it is known whether it is the last.
@@ -116,8 +112,6 @@ struct Uploader: ~Copyable {
   private var number = 0
   private var byteCount = 0
   private var isBegun = false
-
-  private static let flags: FieldFlags = [.sealed, .chunked]
 
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
@@ -134,12 +128,9 @@ struct Uploader: ~Copyable {
     let reference = try Self.keyReference(store, plan, index, id)
     let key = try store.vault.sealingKey(reference, for: place)
     self.store = store
-    self.plan = plan
-    self.index = index
-    self.id = id
-    self.key = key
     let entry = FieldEntry(
-      number: field.number, type: field.type, flags: Self.flags, keyReference: reference, range: 0..<0)
+      number: field.number, type: field.type, flags: [.sealed, .chunked], keyReference: reference,
+      range: 0..<0)
     sealer = ChunkSealer(key, entry, as: .randomValue, of: id, index, plan)
   }
 
@@ -196,7 +187,7 @@ struct Uploader: ~Copyable {
       offset += count
     }
     guard byteCount <= Limits.largeValueBytes else {
-      throw NotelogError(.limitExceeded, "\(plan.place(index, id)): a value has at most 2^40 bytes")
+      throw NotelogError(.limitExceeded, "\(sealer.place): a value has at most 2^40 bytes")
     }
   }
 
@@ -215,7 +206,7 @@ struct Uploader: ~Copyable {
 
   /// Ends the value, and has the upload keep it alive.
   consuming func finish<R: Record>(for _: R.Type) throws(NotelogError) -> Upload<R> {
-    let (store, id, field, byteCount) = (store, id, plan.fields[index].number, byteCount)
+    let (store, id, field, byteCount) = (store, sealer.id, sealer.entry.number, byteCount)
     return Upload(store, id, field: field, try finish(), byteCount: byteCount)
   }
 
@@ -223,30 +214,17 @@ struct Uploader: ~Copyable {
   /// stand in the record itself.
   consuming func finish() throws(NotelogError) -> SealedContent {
     let content: SealedContent
+    var nonces = NonceRun()
     if number > 0 {
       try seal(isLast: true)
       try commit()
-      var nonces = NonceRun()
       content = try sealer.content(byteCount: byteCount, &nonces)
     } else {
-      content = try sealInline()
+      content = try sealer.contentInRecord(chunk.rawSpan.extracting(first: filled), &nonces)
     }
     chunk.wipe()
     isBegun = false
     return content
-  }
-
-  private func sealInline() throws(NotelogError) -> SealedContent {
-    let field = plan.fields[index]
-    let entry = FieldEntry(
-      number: field.number, type: field.type, flags: .sealed, keyReference: key.reference.rawValue,
-      range: 0..<0)
-    var nonces = NonceRun()
-    do {
-      return try SealedContent(
-        sealing: chunk.rawSpan.extracting(first: filled), entry, under: key,
-        plan.additionalData(entry, index, id), &nonces)
-    } catch { throw NotelogError(crypto: error, plan.place(index, id)) }
   }
 
   private mutating func seal(isLast: Bool) throws(NotelogError) {
