@@ -122,7 +122,7 @@ import Testing
     var frame = Buffer()
     for number in 1..<2000 as Range<UInt32> {
       frame.removeAll()
-      guard let salt = cache.appendFrame(number, at: 0, .whole, to: &frame) else { continue }
+      guard let salt = cache.appendFrame(number, at: 0, to: &frame) else { continue }
       kept += 1
       #expect(salt.share == SegmentSalt(UInt64(number)).share)
       let byteCount = frame.count

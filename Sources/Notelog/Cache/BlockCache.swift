@@ -83,12 +83,10 @@ final class BlockCache: Sendable {
     return start..<start + Int(sets.content(slot).byteCount)
   }
 
-  /// Appends the frame at an offset as far as one reaches, or what is there of it, which may be nothing.
+  /// Appends what is read at first of the frame at an offset, or what is there of that, which may be nothing.
   ///
   /// - Returns: Its segment's salt, as far as checksums need it, where all of that is there.
-  func appendFrame(
-    _ segment: UInt32, at offset: Int, _ extent: ReadExtent, to buffer: inout Buffer
-  ) -> SegmentSalt? {
+  func appendFrame(_ segment: UInt32, at offset: Int, to buffer: inout Buffer) -> SegmentSalt? {
     let key = key(segment, offset)
     // What the frame's first block has of it, and how many bytes are in the blocks behind it.
     let found = shards[key.shard].read { _ -> (salt: SegmentSalt, missingByteCount: Int)? in
@@ -103,7 +101,8 @@ final class BlockCache: Sendable {
         // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
         let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
         guard payloadByteCount <= FormatLimits.maximumRecordByteCount else { return nil }
-        let wanted = extent.part(of: aligned(Layout.frameHeaderByteCount + payloadByteCount))
+        let wanted = ReadBuffer.firstByteCount(
+          ofFrame: aligned(Layout.frameHeaderByteCount + payloadByteCount))
         buffer.append(block.extracting(start..<start + min(available, wanted)))
         return (SegmentSalt(share: sets.content(slot).saltShare), max(wanted - available, 0))
       }
@@ -170,11 +169,14 @@ final class BlockCache: Sendable {
     return sets.slot(of: key.tag, in: key.set)
   }
 
+  /// How much most records take, which is asked of memory before it is known how much it is.
+  private static let usualByteCount = 640
+
   @inline(__always)
   private func prefetch(_ slot: Int, from start: Int) {
     SystemMemory.prefetch(
       blocks.address &+ UInt(slot * Self.blockByteCount + start),
-      min(ReadExtent.usualByteCount, Self.blockByteCount - start))
+      min(Self.usualByteCount, Self.blockByteCount - start))
   }
 
   /// Whether whoever missed a block is asked to read the whole of it and leave it here, or to read only what

@@ -4,27 +4,6 @@ import NotelogBase
 import NotelogFormat
 import NotelogStorage
 
-/// How much of a frame is read at once.
-enum ReadExtent {
-  /// All of it.
-  case whole
-  /// As much as a field is mostly in, of a long frame; the rest can be read later. Reading short frames whole
-  /// costs no more than going back for one of them.
-  case field
-
-  /// Frames of so many bytes are read whole in any case.
-  private static let shortByteCount = 2048
-  /// Of longer ones a field is mostly in so many bytes.
-  private static let fieldByteCount = 512
-  /// How much most records take, which is asked of memory before it is known how much it is.
-  static let usualByteCount = 640
-
-  /// How much to read of a frame that has so many bytes.
-  func part(of frameByteCount: Int) -> Int {
-    self == .whole || frameByteCount <= Self.shortByteCount ? frameByteCount : Self.fieldByteCount
-  }
-}
-
 /// Memory that records are read into, one at a time; it is used again and again.
 struct ReadBuffer: ~Copyable {
   var frame = Buffer(capacity: 4096)
@@ -35,6 +14,16 @@ struct ReadBuffer: ~Copyable {
   /// Where the part of the frame is that was left out: its segment, which is held until then, and where in it
   /// that begins.
   private var rest: (segment: Segment, cache: BlockCache, offset: Int)?
+
+  /// Frames of so many bytes are read whole: that costs no more than going back for one of them.
+  private static let shortByteCount = 2048
+  /// Of longer ones a field is mostly in so many bytes.
+  private static let fieldByteCount = 512
+
+  /// How much is read at first of a frame that has so many bytes; the rest can be read later.
+  static func firstByteCount(ofFrame byteCount: Int) -> Int {
+    byteCount <= shortByteCount ? byteCount : fieldByteCount
+  }
 
   /// Whether whoever reads bodies has checked how this one is made; the journal neither looks nor knows.
   var isBodyChecked = false
@@ -67,7 +56,8 @@ struct ReadBuffer: ~Copyable {
     guard !isWhole, let unchecked else { return }
     guard let rest else { throw NotelogError(lost: unchecked.place) }
     let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
-    let next = rest.offset + rest.cache.append(rest.segment.number, rest.offset..<end, to: &frame)
+    var next = rest.offset
+    if !rest.segment.isReplaced { next += rest.cache.append(rest.segment.number, next..<end, to: &frame) }
     do throws(NotelogError) {
       if next < end { _ = try fromStorage(frame.fill(end - next, from: rest.segment.file, at: next)) }
       guard isWhole else { throw NotelogError(lost: unchecked.place) }
@@ -166,10 +156,10 @@ extension Segment {
   ///
   /// - Returns: Where in the buffer the frame starts. It may go on behind the buffer's end.
   func readFrame(
-    at offset: Int, _ extent: ReadExtent, into buffer: inout Buffer, _ cache: BlockCache
+    at offset: Int, into buffer: inout Buffer, _ cache: BlockCache
   ) throws(StorageError) -> Int {
     buffer.removeAll()
-    if !isReplaced, cache.appendFrame(number, at: offset, extent, to: &buffer) != nil { return 0 }
+    if !isReplaced, cache.appendFrame(number, at: offset, to: &buffer) != nil { return 0 }
     var start = 0
     if buffer.count == 0 {
       start = offset % BlockCache.blockByteCount

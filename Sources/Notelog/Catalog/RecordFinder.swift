@@ -41,11 +41,9 @@ final class RecordFinder: Sendable {
   /// - Returns: Nothing where there is no such record.
   /// - Throws: `damaged`, with the place, where its frame does not check; `closed`.
   func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
-    do {
-      let found = try read(id, .whole, into: &buffer)
-      if found != nil { try buffer.check() }
-      return found
-    } catch { throw noted(error, id) }
+    let found = try readUnchecked(id, into: &buffer)
+    do { if found != nil { try buffer.check() } } catch { throw noted(error, id) }
+    return found
   }
 
   /// An error on its way to the caller: damage is noted for whoever asks later how the store is.
@@ -66,26 +64,21 @@ final class RecordFinder: Sendable {
   func readUnchecked(
     _ id: ID16, into buffer: inout ReadBuffer
   ) throws(NotelogError) -> StoredRecord? {
-    do { return try read(id, .field, into: &buffer) } catch { throw noted(error, id) }
-  }
-
-  private func read(
-    _ id: ID16, _ extent: ReadExtent, into buffer: inout ReadBuffer
-  ) throws(NotelogError) -> StoredRecord? {
-    buffer.removeAll()
-    if isClosed { throw NotelogError.closed(path) }
-    let fingerprint = index.fingerprint(of: id)
-    guard let first = try fromStorage(index.candidate(fingerprint, 0)) else { return nil }
-    // Nearly always the first candidate is the record's, and in memory.
-    if !first.isTombstone, let record = readCached(id, at: first, extent, into: &buffer) { return record }
-    return try readBeyondMemory(id, fingerprint, first, extent, into: &buffer)
+    do throws(NotelogError) {
+      buffer.removeAll()
+      if isClosed { throw NotelogError.closed(path) }
+      let fingerprint = index.fingerprint(of: id)
+      guard let first = try fromStorage(index.candidate(fingerprint, 0)) else { return nil }
+      // Nearly always the first candidate is the record's, and in memory.
+      if !first.isTombstone, let record = readCached(id, at: first, into: &buffer) { return record }
+      return try readBeyondMemory(id, fingerprint, first, into: &buffer)
+    } catch { throw noted(error, id) }
   }
 
   /// Reads a record's newest version whose first candidate's frame is not in memory, or not the record's.
   @inline(never)
   private func readBeyondMemory(
-    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, _ extent: ReadExtent,
-    into buffer: inout ReadBuffer
+    _ id: ID16, _ fingerprint: UInt64, _ first: FrameAddress, into buffer: inout ReadBuffer
   ) throws(NotelogError) -> StoredRecord? {
     var (ordinal, candidate): (Int, FrameAddress?) = (0, first)
     var unreadable: FrameAddress?
@@ -94,7 +87,7 @@ final class RecordFinder: Sendable {
       if place.isTombstone {
         ordinal += 1
       } else if let segment = segments[place.segment] {
-        let found = try readCandidate(id, at: place, in: segment, extent, into: &buffer)
+        let found = try readCandidate(id, at: place, in: segment, into: &buffer)
         if let record = found.record { return record }
         if found.isUnreadable { unreadable = place }
         ordinal += 1
@@ -116,31 +109,29 @@ final class RecordFinder: Sendable {
   ) throws(NotelogError) -> StoredRecord {
     buffer.removeAll()
     if isClosed { throw NotelogError.closed(path) }
-    guard let record = try readCandidate(id, at: place, in: segment, .whole, into: &buffer).record else {
+    guard let record = try readCandidate(id, at: place, in: segment, into: &buffer).record else {
       throw NotelogError(lost: place)
     }
     try buffer.check()
     return record
   }
 
-  /// Reads a candidate whose frame is in memory as far as one reaches, and which is the record's: nearly all
+  /// Reads a candidate of whose frame memory has what is read at first, and which is the record's: nearly all
   /// are.
   ///
   /// Its segment may be gone, and its blocks about to be forgotten or pushed out. Then this is what the
   /// record was when it was looked up.
   ///
   /// - Returns: nil if not cached or not this record; then call ``readCandidate``.
-  func readCached(
-    _ id: ID16, at place: FrameAddress, _ extent: ReadExtent, into buffer: inout ReadBuffer
+  private func readCached(
+    _ id: ID16, at place: FrameAddress, into buffer: inout ReadBuffer
   ) -> StoredRecord? {
     buffer.frame.removeAll()
-    guard
-      let salt = cache.appendFrame(
-        place.segment, at: place.offset, extent, to: &buffer.frame),
+    guard let salt = cache.appendFrame(place.segment, at: place.offset, to: &buffer.frame),
       let header = FrameHeader(buffer.frame.bytes, at: 0, salt: salt, place: place.offset),
       header.kind == .record, header.id == id
     else { return nil }
-    return record(header, at: 0, extent, from: place, in: segments[place.segment], &buffer)
+    return record(header, at: 0, from: place, in: segments[place.segment], &buffer)
   }
 
   /// Reads a candidate's frame.
@@ -148,10 +139,9 @@ final class RecordFinder: Sendable {
   /// - Returns: The record, unless the frame is of another id; or that not even its id can be told.
   /// - Throws: `damaged`, with the place, where it is the record's, and not even its beginning is there.
   private func readCandidate(
-    _ id: ID16, at place: FrameAddress, in segment: Segment, _ extent: ReadExtent,
-    into buffer: inout ReadBuffer
+    _ id: ID16, at place: FrameAddress, in segment: Segment, into buffer: inout ReadBuffer
   ) throws(NotelogError) -> (record: StoredRecord?, isUnreadable: Bool) {
-    let start = try fromStorage(segment.readFrame(at: place.offset, extent, into: &buffer.frame, cache))
+    let start = try fromStorage(segment.readFrame(at: place.offset, into: &buffer.frame, cache))
     guard buffer.frame.count - start >= Layout.frameHeaderByteCount,
       let header = FrameHeader(
         buffer.frame.bytes, at: start, salt: segment.salt, place: place.offset),
@@ -163,13 +153,12 @@ final class RecordFinder: Sendable {
       return (nil, listed == nil)
     }
     guard header.id == id else { return (nil, false) }
-    try fill(extent.part(of: header.frameByteCount), at: start, of: place, in: segment, &buffer)
-    if let record = record(header, at: start, extent, from: place, in: segment, &buffer) {
-      return (record, false)
-    }
+    let firstByteCount = ReadBuffer.firstByteCount(ofFrame: header.frameByteCount)
+    try fill(firstByteCount, at: start, of: place, in: segment, &buffer)
+    if let record = record(header, at: start, from: place, in: segment, &buffer) { return (record, false) }
     // A long envelope, or one that is cut off.
     try fill(header.frameByteCount, at: start, of: place, in: segment, &buffer)
-    guard let record = record(header, at: start, extent, from: place, in: segment, &buffer) else {
+    guard let record = record(header, at: start, from: place, in: segment, &buffer) else {
       throw NotelogError(lost: place)
     }
     return (record, false)
@@ -188,12 +177,11 @@ final class RecordFinder: Sendable {
   /// The record of a frame that starts at an offset of the buffer; nothing where its envelope isn't all
   /// there. Its segment is asked for where not all of it is, and the rest is to be kept.
   private func record(
-    _ header: FrameHeader, at start: Int, _ extent: ReadExtent, from place: FrameAddress,
-    in segment: @autoclosure () -> Segment?,
-    _ buffer: inout ReadBuffer
+    _ header: FrameHeader, at start: Int, from place: FrameAddress,
+    in segment: @autoclosure () -> Segment?, _ buffer: inout ReadBuffer
   ) -> StoredRecord? {
     guard buffer.divide(header, at: start, from: place) else { return nil }
-    if extent == .field, !buffer.isWhole {
+    if !buffer.isWhole {
       guard let segment = segment() else {
         buffer.removeAll()
         return nil
@@ -249,7 +237,7 @@ extension RecordFinder {
   ) throws(NotelogError) -> StoredRecord? {
     buffer.removeAll()
     if !lookup.place.isNone, !lookup.place.isTombstone, !isClosed,
-      let record = readCached(id, at: lookup.place, .field, into: &buffer)
+      let record = readCached(id, at: lookup.place, into: &buffer)
     {
       return record
     }
