@@ -161,8 +161,8 @@ private struct Migration<R: Record> {
     guard let stored = try tx.read(id, plan.collection) else { return false }
     let present = Set(try stored.entries().compactMap { plan.collection.index(of: $0.number) })
     guard !present.isDisjoint(with: dropped) else { return false }
-    let old = try DynamicEntry(stored, plan.collection, store.opener.reading(stored))
-    var draft = tx.draft(of: stored, plan)
+    var draft = Draft(try tx.entry(stored, plan))
+    let old = try DynamicEntry(stored, plan.collection, draft.entry.reader.opener)
     for step in steps {
       let isMeant = dropped.intersection(present).contains { index in
         let field = plan.collection.fields[index]

@@ -80,7 +80,7 @@ struct ChunkOpener: Sendable {
     _ number: Int, _ count: Int, _ key: SealingKey, _ data: AdditionalData, _ buffer: inout ReadBuffer,
     into plaintext: inout [UInt8]
   ) throws(NotelogError) {
-    if let pending = opener.pending?.chunk(number, of: reference.value) {
+    if let pending = opener.pendingChunk(number, of: reference.value) {
       return try open(pending.rawSpan, number, count, key, data, into: &plaintext)
     }
     let found = try opener.journal.readChunk(UInt32(number), of: reference.value, into: &buffer)

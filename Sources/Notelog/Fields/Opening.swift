@@ -13,24 +13,27 @@ final class FieldOpener: Sendable {
   let vault: Vault
   let metrics: FieldMetrics
   let journal: Journal
-  /// Chunks that the transaction which reads has written itself.
-  let pending: PendingChunks?
+  /// The sealed chunks, one behind the other, of values that the transaction which reads has written itself:
+  /// they are not in the journal yet.
+  private let pending: [ID16: [UInt8]]
 
-  init(vault: Vault, metrics: FieldMetrics, journal: Journal, pending: PendingChunks? = nil) {
+  init(vault: Vault, metrics: FieldMetrics, journal: Journal, pending: [ID16: [UInt8]] = [:]) {
     self.vault = vault
     self.metrics = metrics
     self.journal = journal
     self.pending = pending
   }
 
-  /// The same for a record, which may be one that the transaction has just written.
-  func reading(_ stored: OwnedRecord) -> FieldOpener {
-    stored.pending.map(reading) ?? self
+  /// The same for records with chunks that are not in the journal yet.
+  func reading(_ pending: [ID16: [UInt8]]) -> FieldOpener {
+    FieldOpener(vault: vault, metrics: metrics, journal: journal, pending: pending)
   }
 
-  /// The same for records with chunks that are not in the journal yet.
-  func reading(_ pending: PendingChunks) -> FieldOpener {
-    FieldOpener(vault: vault, metrics: metrics, journal: journal, pending: pending)
+  /// The sealed bytes of a chunk that is not in the journal yet; nil where its value is none of those.
+  func pendingChunk(_ number: Int, of value: ID16) -> [UInt8]? {
+    guard let all = pending[value] else { return nil }
+    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
+    return Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
   }
 
   /// Why a value was not opened.

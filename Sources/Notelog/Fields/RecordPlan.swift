@@ -199,53 +199,37 @@ final class RecordReader<R: Record>: Sendable {
     self.isComplete = isComplete
   }
 
-  /// One field of a record, whose body was checked; its initial value where the record lacks it.
-  func value<Value>(of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan) throws -> Value {
-    var opening = Opening()
-    return try value(of: path, id, body, &opening)
-  }
-
-  /// The same in memory that is used again.
+  /// One field of a record; its initial value where the record lacks it.
   func value<Value>(
-    of path: KeyPath<R, Value>, _ id: RecordID, _ body: RawSpan, _ opening: inout Opening
+    of path: KeyPath<R, Value>, _ stored: ScannedRecord, _ opening: inout Opening
   ) throws -> Value {
     if plan.hasRetired, plan.isRetired(path) { return plan.prototype[keyPath: path] }
     var record = plan.prototype
     let slot = plan.slots[try plan.slot(of: path)]
-    try load(slot, id, RecordBody(checked: body), into: &record, &opening)
+    try load(slot, stored, into: &record, &opening)
     return record[keyPath: path]
   }
 
   /// All fields of a record.
-  func record(_ id: RecordID, _ body: RawSpan) throws -> R {
-    var opening = Opening()
-    return try record(id, RecordBody(checked: body), &opening)
-  }
-
-  /// The same in memory that is used again.
-  func record(_ id: RecordID, _ body: RecordBody, _ opening: inout Opening) throws -> R {
+  func record(_ stored: ScannedRecord, _ opening: inout Opening) throws -> R {
     var record = plan.prototype
-    record.id = id
+    record.id = stored.id
     var slot = plan.firstSlot
     while let current = slot {
-      try load(current, id, body, into: &record, &opening)
+      try load(current, stored, into: &record, &opening)
       slot = current.next
     }
     return record
   }
 
-  /// The record that was read into a buffer.
-  func record(_ id: RecordID, _ buffer: borrowing ReadBuffer, _ opening: inout Opening) throws -> R {
-    try record(id, RecordBody(checking: buffer.body), &opening)
-  }
-
   private func load(
-    _ slot: RecordPlan<R>.Slot, _ id: RecordID, _ body: RecordBody, into record: inout R,
-    _ opening: inout Opening
+    _ slot: RecordPlan<R>.Slot, _ stored: ScannedRecord, into record: inout R, _ opening: inout Opening
   ) throws {
-    guard let entry = try body.find(plan.collection.fields[slot.index].number) else { return }
+    let number = plan.collection.fields[slot.index].number
+    guard let entry = try stored.body.find(number) else { return }
     var failure: (any Error)?
-    try opening.open(entry, in: body.bytes, of: id, slot.index, plan.collection, opener) { bytes in
+    try opening.open(entry, in: stored.body.bytes, of: stored.id, slot.index, plan.collection, opener) {
+      bytes in
       do { try slot.access.decode(&record, bytes) } catch { failure = error }
     }
     if let failure { throw failure }

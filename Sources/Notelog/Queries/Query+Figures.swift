@@ -91,8 +91,8 @@ extension Query where R: Record {
     let holds = try condition.node.bound(to: scanner, reader)
     for record in try search.entries() {
       try search.sparing(record.id) {
-        try record.withScanned { scanned in
-          if try holds(scanned) { try rows.insert(scanned, scanner, keptFor: record.record.collection) }
+        if try holds(record.scanned) {
+          try rows.insert(record.scanned, scanner, keptFor: record.record.collection)
         }
       }
     }
@@ -116,9 +116,7 @@ extension Query where R: Record {
     }
     let sums = try search.gather(into: Sum.zero, on: search.way(isOrdered: false)) { sum, record, scanner in
       try search.sparing(record.id) {
-        let value = try scanner.withOpening { opening in
-          try reader.value(of: path, record.id, record.body.bytes, &opening)
-        }
+        let value = try scanner.withOpening { opening in try reader.value(of: path, record, &opening) }
         sum = try add(sum, summand(value))
       }
       return true

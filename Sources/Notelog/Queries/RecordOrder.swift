@@ -260,7 +260,7 @@ struct SortedRows: Sendable {
     try order.append(record, scanner, to: &keys)
     var row = Row(id: record.id, range: start..<keys.count)
     if let last, !Self.isInOrder(row, last, keys, order) { return }
-    if collection != nil { row.record = try OwnedRecord(record) }
+    if collection != nil { row.record = OwnedRecord(record) }
     rows.append(row)
     isAmong = true
     // Sorting when twice as many have gathered costs O(log limit) a record.

@@ -111,7 +111,7 @@ struct Search: Sendable {
       return found
     }
     let parts = try gather(into: [], on: way()) { (found: inout [OwnedRecord], record, _) in
-      found.append(try OwnedRecord(record))
+      found.append(OwnedRecord(record))
       return found.count != question.wantedCount
     }
     return Array(parts.joined().prefix(question.wantedCount ?? .max).dropFirst(question.offset))
@@ -238,7 +238,7 @@ struct Search: Sendable {
         .invalidArgument, "the query isn't sorted, and no record comes after another: sort it")
     }
     var key: [UInt8] = []
-    try record.withScanned { try order.append($0, source.scanner(), to: &key) }
+    try order.append(record.scanned, source.scanner(), to: &key)
     return order.cursor(at: record.id, key)
   }
 

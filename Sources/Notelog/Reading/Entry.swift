@@ -38,27 +38,22 @@ public struct Entry<R: Record>: Sendable, Identifiable {
   /// - Returns: The value.
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
-    try reader.value(of: path, id, stored.body.rawSpan)
+    var opening = Opening()
+    return try reader.value(of: path, stored.scanned, &opening)
   }
 
   /// The whole record, every field opened.
   ///
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func record() throws -> R {
-    try reader.record(id, stored.body.rawSpan)
+    var opening = Opening()
+    return try reader.record(stored.scanned, &opening)
   }
 }
 
 extension Entry: CustomStringConvertible {
   /// Collection, id and revision, and nothing of the record's values.
   public var description: String { "\(R.schema.name) \(id) at revision \(revision)" }
-}
-
-extension RecordReader {
-  /// A record to keep.
-  func entry(_ record: ScannedRecord) throws(NotelogError) -> Entry<R> {
-    Entry(stored: try OwnedRecord(record), reader: self)
-  }
 }
 
 // MARK: - Pointing at a record from outside of the store.

@@ -26,11 +26,6 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   /// ``Entry/isPossiblyStale``.
   public var isPossiblyStale: Bool { stored.record.isPossiblyStale }
 
-  private var body: RecordBody {
-    @_lifetime(copy self)
-    get { stored.body }
-  }
-
   /// The value of a field; what the stored record lacks has its initial value.
   ///
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
@@ -39,9 +34,7 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   }
 
   func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
-    try scanner.withOpening { opening in
-      try scanner.reader.value(of: path, id, body.bytes, &opening)
-    }
+    try scanner.withOpening { opening in try scanner.reader.value(of: path, stored, &opening) }
   }
 
   /// The value of a field that was looked up before.
@@ -72,13 +65,13 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   }
 
   /// The record to keep, its fields unopened.
-  public func entry() throws -> Entry<R> { try scanner.reader.entry(stored) }
+  public func entry() -> Entry<R> { Entry(stored: OwnedRecord(stored), reader: scanner.reader) }
 
   /// The whole record, every field opened.
   ///
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func record() throws -> R {
-    try scanner.withOpening { opening in try scanner.reader.record(id, body, &opening) }
+    try scanner.withOpening { opening in try scanner.reader.record(stored, &opening) }
   }
 }
 

@@ -8,8 +8,6 @@ struct OwnedRecord: Sendable {
   let record: StoredRecord
   /// The body, which was checked when this value was made.
   let body: [UInt8]
-  /// Its chunks that are not in the journal yet, of a record that the transaction which reads has written.
-  var pending: PendingChunks?
 
   var id: RecordID { RecordID(record.id) }
   var revision: UInt64 { record.revision }
@@ -30,38 +28,20 @@ struct OwnedRecord: Sendable {
   }
 
   /// Copies a record that a scan has come to.
-  init(_ scanned: ScannedRecord) throws(NotelogError) {
-    try self.init(scanned.record, copying: scanned.body.bytes)
+  init(_ scanned: ScannedRecord) {
+    record = scanned.record
+    body = scanned.body.bytes.array()
+  }
+
+  /// The record as a scan would come to it.
+  var scanned: ScannedRecord {
+    @_lifetime(borrow self)
+    borrowing get { ScannedRecord(record, RecordBody(checked: body.rawSpan)) }
   }
 
   /// The directory's entry of a field, or nil.
-  func find(_ number: UInt16) throws(NotelogError) -> FieldEntry? {
-    try RecordBody(checked: body.rawSpan).find(number)
-  }
-
-  /// Calls `use` with the record as a scan would come to it.
-  func withScanned<Result>(_ use: (ScannedRecord) throws -> Result) rethrows -> Result {
-    try use(ScannedRecord(record, RecordBody(checked: body.rawSpan)))
-  }
+  func find(_ number: UInt16) throws(NotelogError) -> FieldEntry? { try scanned.body.find(number) }
 
   /// The whole directory.
-  func entries() throws(NotelogError) -> [FieldEntry] { try RecordBody(checked: body.rawSpan).entries() }
-}
-
-/// Chunks that a transaction wrote and that are not in the journal yet, so that it can read them.
-final class PendingChunks: Sendable {
-  /// The sealed chunks of a value, one behind the other.
-  private let sealed: [ID16: [UInt8]]
-
-  init?(_ sealed: [ID16: [UInt8]]) {
-    if sealed.isEmpty { return nil }
-    self.sealed = sealed
-  }
-
-  /// A chunk's sealed bytes; nil where the value is not among them.
-  func chunk(_ number: Int, of value: ID16) -> [UInt8]? {
-    guard let all = sealed[value] else { return nil }
-    let start = number * (Limits.chunkBytes + RecordBody.sealOverhead)
-    return Array(all[start..<min(all.count, start + Limits.chunkBytes + RecordBody.sealOverhead)])
-  }
+  func entries() throws(NotelogError) -> [FieldEntry] { try scanned.body.entries() }
 }

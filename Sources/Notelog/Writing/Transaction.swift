@@ -185,7 +185,7 @@ extension Transaction {
   public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let plan = try plan(for: type)
     guard let stored = try read(id, plan.collection) else { return nil }
-    return Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored)))
+    return try entry(stored, plan)
   }
 
   /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs
@@ -198,14 +198,14 @@ extension Transaction {
   ) throws {
     let plan = try plan(for: type)
     let stored = try existing(id, plan.collection, if: condition)
-    var draft = draft(of: stored, plan)
+    var draft = Draft(try entry(stored, plan))
     try body(&draft)
     try write(draft, over: stored, plan)
   }
 
-  /// A record that is to be changed, before anything is.
-  func draft<R: Record>(of stored: OwnedRecord, _ plan: RecordPlan<R>) -> Draft<R> {
-    Draft(Entry(stored: stored, reader: RecordReader(plan: plan, opener: store.opener.reading(stored))))
+  /// A record that was read.
+  func entry<R: Record>(_ stored: OwnedRecord, _ plan: RecordPlan<R>) throws(NotelogError) -> Entry<R> {
+    Entry(stored: stored, reader: RecordReader(plan: plan, opener: try opener(of: stored)))
   }
 
   /// Writes what was set in a draft.
@@ -290,19 +290,19 @@ extension Transaction {
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
     let found = try turn.read(id.bytes, into: &buffer)
-    guard var stored = try OwnedRecord(found, in: plan.number, buffer) else { return nil }
-    // Revision 0 is the transaction's own, and so may chunks be.
-    if stored.revision == 0 { stored.pending = try pendingChunks(of: stored) }
-    return stored
+    return try OwnedRecord(found, in: plan.number, buffer)
   }
 
-  private func pendingChunks(of stored: OwnedRecord) throws(NotelogError) -> PendingChunks? {
+  /// What opens a record that was read, which may be one that the transaction has just written.
+  func opener(of stored: OwnedRecord) throws(NotelogError) -> FieldOpener {
+    // Revision 0 is the transaction's own, and so may chunks be.
+    guard stored.revision == 0 else { return store.opener }
     var sealed: [ID16: [UInt8]] = [:]
     for entry in try stored.entries() where entry.flags.contains(.chunked) {
       let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
       turn.batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
     }
-    return PendingChunks(sealed)
+    return sealed.isEmpty ? store.opener : store.opener.reading(sealed)
   }
 
   mutating func check(_ condition: WriteCondition, _ id: RecordID, _ plan: CollectionPlan)
@@ -425,9 +425,9 @@ extension Transaction {
     var ids = try query.ids().filter { !written.contains($0.bytes) }
     for id in written.map({ RecordID($0) }) {
       guard let stored = try read(id, plan.collection) else { continue }
-      let reader = RecordReader(plan: plan, opener: store.opener.reading(stored))
+      let reader = RecordReader(plan: plan, opener: try opener(of: stored))
       let holds = try condition.node.bound(to: RecordScanner(reader), reader)
-      if try stored.withScanned(holds) { ids.append(id) }
+      if try holds(stored.scanned) { ids.append(id) }
     }
     for id in ids { turn.batch.delete(id.bytes, collection: plan.collection.number) }
     return ids.count

@@ -65,8 +65,7 @@ import Testing
         try ValueReference(reference.value, byteCount: byteCount).write(
           data, under: key, nonces: &run, into: &target)
       }
-      let pending = try #require(PendingChunks([reference.value: chunks.flatMap(\.self)]))
-      let opener = store.opener.reading(pending)
+      let opener = store.opener.reading([reference.value: chunks.flatMap(\.self)])
       let stored = try OwnedRecord(
         id: entry.id, revision: entry.revision, collection: entry.stored.record.collection,
         copying: body.rawSpan)
