@@ -217,7 +217,7 @@ import Testing
       let (found, wanted) = (try? journal.body(of: key(number)), try? expected.body(of: key(number)))
       if found == wanted { continue }
       // A checkpoint knows that there was a later version, and the frames only that there may have been.
-      let isStale = try expected.read(key(number), into: &buffer)?.isPossiblyStale
+      let isStale = try expected.records.read(key(number), into: &buffer)?.isPossiblyStale
       #expect(found == nil && isStale == true)
     }
   }

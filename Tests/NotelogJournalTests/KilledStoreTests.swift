@@ -44,7 +44,7 @@ import Testing
     func answers(_ journal: Journal) throws -> [(body: [UInt8]?, isPossiblyStale: Bool)] {
       var buffer = ReadBuffer()
       return try (0..<8000).map { number in
-        guard let record = try journal.read(key(number), into: &buffer) else { return (nil, false) }
+        guard let record = try journal.records.read(key(number), into: &buffer) else { return (nil, false) }
         return (buffer.body.array(), record.isPossiblyStale)
       }
     }

@@ -37,7 +37,7 @@ struct OpenScaleTests {
       var buffer = ReadBuffer()
       var isFound = false
       reads.append(
-        try clock.measure { isFound = try journal.read(key(round * 3001), into: &buffer) != nil })
+        try clock.measure { isFound = try journal.records.read(key(round * 3001), into: &buffer) != nil })
       #expect(isFound)
       try journal.close()
     }
@@ -49,7 +49,7 @@ struct OpenScaleTests {
     var found = 0
     let reading = try clock.measure {
       for _ in 0..<1_000_000 {
-        if try journal.read(key(Int.random(in: 0..<count, using: &generator)), into: &buffer) != nil {
+        if try journal.records.read(key(Int.random(in: 0..<count, using: &generator)), into: &buffer) != nil {
           found += 1
         }
       }
@@ -97,7 +97,7 @@ struct OpenScaleTests {
         let journal = try #require(opened)
         #expect(!journal.report.wasClosed && journal.report.damages.isEmpty)
         var buffer = ReadBuffer()
-        #expect(try journal.read(key(next - 1), into: &buffer) != nil)
+        #expect(try journal.records.read(key(next - 1), into: &buffer) != nil)
         try journal.close()
       }
       let segments = store.segmentByteCounts

@@ -92,7 +92,7 @@ extension Journal {
 
   func body(of id: ID16) throws -> [UInt8]? {
     var buffer = ReadBuffer()
-    guard try read(id, into: &buffer) != nil else { return nil }
+    guard try records.read(id, into: &buffer) != nil else { return nil }
     return buffer.body.array()
   }
 }

@@ -116,7 +116,7 @@ import Testing
     let note = Note(title: "title", body: "body")
     try store.write { tx in try tx.put(note) }
     var stored = ReadBuffer()
-    let found = try #require(try store.journal.read(note.id.bytes, into: &stored))
+    let found = try #require(try store.journal.records.read(note.id.bytes, into: &stored))
     var forged = stored.body.array()
     // Of the body's tag, which is the last of it.
     forged[forged.count - 1] ^= 1

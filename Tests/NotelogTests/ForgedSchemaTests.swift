@@ -51,7 +51,7 @@ import Testing
     try store.write { tx in try tx.put(note) }
     try store.write { tx in try tx.put(letter) }
     var genuine = ReadBuffer()
-    _ = try store.journal.read(SchemaRecord.key(1), into: &genuine)
+    _ = try store.journal.records.read(SchemaRecord.key(1), into: &genuine)
     let body = forgery.body(genuine.body.array())
     try store.close()
     let journal = try Journal.open(in: disk)

@@ -196,7 +196,7 @@ private struct Page: Record, Equatable {
     var store = try open([Page(1, textCount: 5000)], in: storage, cacheByteCount: cacheByteCount)
     let page = try #require(try store.query(Page.self).entries().first).record()
     var stored = ReadBuffer()
-    let found = try #require(try store.journal.read(page.id.bytes, into: &stored))
+    let found = try #require(try store.journal.records.read(page.id.bytes, into: &stored))
     // The same with sixty fields more, of a schema to come.
     let body = try widened(stored.body, by: 60)
     var batch = Batch()

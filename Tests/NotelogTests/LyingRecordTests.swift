@@ -22,7 +22,7 @@ import Testing
     try store.close()
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
     var buffer = ReadBuffer()
-    let record = try #require(try journal.read(note.id.bytes, into: &buffer))
+    let record = try #require(try journal.records.read(note.id.bytes, into: &buffer))
     let stored = WrittenEnvelope(buffer.envelope)
     var envelope = try #require(stored)
     change(&envelope)

@@ -100,7 +100,7 @@ extension TemporaryFolder {
     let key = notes[3].id.bytes
     var buffer = ReadBuffer()
     let journal = try Journal.open(in: SystemStorage(path: folder.path))
-    let found = try #require(try journal.read(key, into: &buffer))
+    let found = try #require(try journal.records.read(key, into: &buffer))
     // Its last byte is the end of the last sealed value: a tag's. Written again, all checksums are right.
     var body = buffer.body.array()
     body[body.count - 1] ^= 1

@@ -189,7 +189,7 @@ private struct Artist: Record {
       var batch = Batch()
       if inOneTransaction { batch.delete(artist.id.bytes, collection: 2) }
       var read = ReadBuffer()
-      _ = try journal.read(album.id.bytes, into: &read)
+      _ = try journal.records.read(album.id.bytes, into: &read)
       let (envelope, body) = (read.envelope.array(), read.body.array())
       batch.put(artist.id.bytes, collection: 1, envelopeByteCount: envelope.count, bodyByteCount: body.count)
       {

@@ -218,25 +218,14 @@ extension Segment {
   }
 }
 
-/// What stands where an entry of the index points.
-enum CandidateState {
-  case frame(FooterEntry)
-  /// Neither the frame's header nor the footer says what it is.
-  case unreadable
-  /// The segment is gone: the frame was moved or is dead.
-  case gone
-}
-
 extension SegmentTable {
-  /// What the frame at a place is.
-  func candidateState(at place: FrameAddress, _ cache: BlockCache) throws(StorageError)
-    -> CandidateState
-  {
-    guard let segment = self[place.segment] else { return .gone }
-    if let entry = cache.lists.entry(at: place.offset, in: segment) { return .frame(entry) }
-    if let entry = try segment.frameEntry(at: place.offset, cache) { return .frame(entry) }
+  /// What the frame at a place is; nothing where neither its header nor the footer says it, or the segment is
+  /// gone: then the frame was moved or is dead.
+  func entry(at place: FrameAddress, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {
+    guard let segment = self[place.segment] else { return nil }
+    if let entry = cache.lists.entry(at: place.offset, in: segment) { return entry }
+    if let entry = try segment.frameEntry(at: place.offset, cache) { return entry }
     // The header does not check. Its footer says the same, if there is one.
-    if let entry = try segment.listedEntry(at: place.offset) { return .frame(entry) }
-    return .unreadable
+    return try segment.listedEntry(at: place.offset)
   }
 }

@@ -287,12 +287,10 @@ extension Catalog {
     var ordinal = 0
     var isUnknown = false
     while let place = try index.candidate(fingerprint, ordinal) {
-      switch try segments.candidateState(at: place, cache) {
-      case .frame(let entry):
+      if let entry = try segments.entry(at: place, cache) {
         if entry.id == id { return (Location(entry, segment: place.segment), isUnknown) }
-      case .unreadable: isUnknown = true
-      case .gone:
-        // Moved in between, the entry holds another place by now. If it doesn't, it is nobody's any longer.
+      } else {
+        // Moved in between, the index holds another place by now. If it doesn't, nobody can tell any longer.
         guard try index.candidate(fingerprint, ordinal) == place else { continue }
         isUnknown = true
       }

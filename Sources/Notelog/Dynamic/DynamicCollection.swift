@@ -199,9 +199,7 @@ extension DynamicEntry {
   ///
   /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.
   public func content(of name: String) throws -> FieldContent? {
-    let index = try plan.index(of: name)
-    guard let entry = try stored.find(plan.fields[index].number) else { return nil }
-    return try opener.content(entry, of: stored, index, plan)
+    try opener.content(of: stored, plan.index(of: name), plan)
   }
 }
 

@@ -108,7 +108,7 @@ struct ChunkOpener: Sendable {
   /// Why a chunk isn't there: it is lost, or the record has another value by now and compaction has been.
   private func missing(_ number: Int) throws(NotelogError) -> NotelogError {
     var buffer = ReadBuffer()
-    let current = try opener.journal.read(id.bytes, into: &buffer)
+    let current = try opener.journal.records.read(id.bytes, into: &buffer)
     if current != nil, Envelope.values(buffer.envelope, orIn: buffer.body).contains(reference.value) {
       return NotelogError(
         .damaged, "\(plan.place(index, id)): chunk \(number) of its value is missing; verify the store"

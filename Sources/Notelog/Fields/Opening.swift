@@ -50,7 +50,8 @@ final class FieldOpener: Sendable {
     _ use: (RawSpan) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
     var opening = Opening()
-    return try opening.open(entry, in: body, of: id, index, plan, self, use)
+    try opening.load(entry, in: body, of: id, index, plan, self)
+    return try use(opening.bytes)
   }
 }
 
@@ -95,8 +96,8 @@ struct Opening: ~Copyable {
   /// Calls `use` with a value's bytes, which are overwritten afterwards if they were sealed.
   mutating func open<Result>(
     _ entry: FieldEntry, in body: RawSpan, of id: RecordID, _ index: Int, _ plan: CollectionPlan,
-    _ opener: FieldOpener, _ use: (RawSpan) throws(NotelogError) -> Result
-  ) throws(NotelogError) -> Result {
+    _ opener: FieldOpener, _ use: (RawSpan) throws -> Result
+  ) throws -> Result {
     if !entry.flags.contains(.sealed), plan.fields[index].isOptional == entry.flags.contains(.optional) {
       try plan.check(entry, index, id, in: body)
       return try use(body.extracting(entry.range))

@@ -227,11 +227,8 @@ final class RecordReader<R: Record>: Sendable {
   ) throws {
     let number = plan.collection.fields[slot.index].number
     guard let entry = try stored.body.find(number) else { return }
-    var failure: (any Error)?
     try opening.open(entry, in: stored.body.bytes, of: stored.id, slot.index, plan.collection, opener) {
-      bytes in
-      do { try slot.access.decode(&record, bytes) } catch { failure = error }
+      try slot.access.decode(&record, $0)
     }
-    if let failure { throw failure }
   }
 }

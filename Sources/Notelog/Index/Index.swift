@@ -284,7 +284,7 @@ extension Shard {
     var ordinal = 0
     while let place = table.place(fingerprint, at: ordinal) {
       if place == location.place { return .older }
-      guard case .frame(let frame) = try segments.candidateState(at: place, cache), frame.id == id else {
+      guard let frame = try segments.entry(at: place, cache), frame.id == id else {
         ordinal += 1
         continue
       }

@@ -243,7 +243,7 @@ struct Turn: ~Copyable {
 
   /// Reads a record as this transaction sees it.
   func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
-    guard let index = batch.frame(of: id) else { return try journal.read(id, into: &buffer) }
+    guard let index = batch.frame(of: id) else { return try journal.records.read(id, into: &buffer) }
     let frame = batch.frames[index]
     if frame.header.kind == .tombstone { return nil }
     return buffer.copy(

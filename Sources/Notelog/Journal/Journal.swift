@@ -144,16 +144,6 @@ extension Journal {
     return counts
   }
 
-  // MARK: - Reading one record: FORMAT.md §5.
-
-  /// Reads a record's newest version.
-  ///
-  /// - Returns: Nothing where there is no such record.
-  /// - Throws: `damaged`, with the place, where its frame does not check.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
-    try records.read(id, into: &buffer)
-  }
-
   /// Whether there is such a record, and which revision it has.
   func revision(of id: ID16) throws(NotelogError) -> UInt64? {
     try fromStorage(catalog.location(of: id)).flatMap { $0.isTombstone ? nil : $0.sequence }

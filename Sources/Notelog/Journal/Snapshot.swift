@@ -46,7 +46,9 @@ final class Snapshot: Sendable {
   func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
     var failure: NotelogError?
     do {
-      if let record = try journal.read(id, into: &buffer), record.revision <= sequence { return record }
+      if let record = try journal.records.read(id, into: &buffer), record.revision <= sequence {
+        return record
+      }
     } catch { failure = error }
     // It is not there any longer, or newer than the snapshot: then what it was has been noted before.
     guard let version = journal.catalog.oldVersions.version(of: id, at: sequence) else {
@@ -196,9 +198,10 @@ extension Snapshot {
         // The next record's place in the index comes from memory while this record is seen to.
         if let next = walk.reader.idAhead(at: walk.next) { index.prefetch(index.fingerprint(of: next)) }
         let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
-        let visibility = try fromStorage(self.visibility(of: entry, in: segment, &lastFrames))
-        if visibility != .current { areAllCurrent = false }
-        if visibility == .hidden { continue }
+        if try fromStorage(!isCurrent(entry, in: segment)) {
+          areAllCurrent = false
+          guard try fromStorage(isKept(entry, in: segment, &lastFrames)) else { continue }
+        }
       }
       guard try fromStorage(walk.reader.isWhole(header, at: offset)) else {
         let broken = Finding(
@@ -221,41 +224,32 @@ extension Snapshot {
     }
   }
 
-  /// What a frame of one of the snapshot's segments is to the snapshot.
-  enum Visibility {
-    /// The record's newest version.
-    case current
-    /// What the snapshot sees of its record, here and nowhere else, though it isn't what the index says now.
-    case kept
-    case hidden
-  }
-
   /// Whether a frame of one of the snapshot's segments is what the snapshot sees of its record, here and
   /// nowhere else.
+  ///
+  /// The order of looking matters: an old version is noted before the index forgets it.
   func isVisible(
     _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
   ) throws(StorageError) -> Bool {
-    try visibility(of: entry, in: segment, &lastFrames) != .hidden
+    if try isCurrent(entry, in: segment) { return true }
+    return try isKept(entry, in: segment, &lastFrames)
   }
 
-  /// What a frame of one of the snapshot's segments is to it.
-  ///
-  /// The order of looking matters: an old version is noted before the index forgets it.
-  private func visibility(
-    of entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
-  ) throws(StorageError) -> Visibility {
+  /// Whether a frame is its record's newest version.
+  private func isCurrent(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
+    let index = journal.catalog.index
+    let place = FrameAddress(segment: segment.number, offset: entry.offset)
+    return try index.contains(index.fingerprint(of: entry.id), at: place)
+  }
+
+  /// Whether a frame is what the snapshot sees of its record, here and nowhere else, though it isn't what the
+  /// index said before.
+  private func isKept(
+    _ entry: FooterEntry, in segment: Segment, _ lastFrames: inout LastFrames
+  ) throws(StorageError) -> Bool {
     let catalog = journal.catalog
     let fingerprint = catalog.index.fingerprint(of: entry.id)
     let place = FrameAddress(segment: segment.number, offset: entry.offset)
-    if try catalog.index.contains(fingerprint, at: place) { return .current }
-    return try isKept(entry, fingerprint, place, in: segment, &lastFrames) ? .kept : .hidden
-  }
-
-  private func isKept(
-    _ entry: FooterEntry, _ fingerprint: UInt64, _ place: FrameAddress, in segment: Segment,
-    _ lastFrames: inout LastFrames
-  ) throws(StorageError) -> Bool {
-    let catalog = journal.catalog
     var ordinal = 0
     var isMoved = false
     while let candidate = try catalog.index.candidate(fingerprint, ordinal) {

@@ -296,7 +296,7 @@ struct Resealing {
   ) throws -> (byteCount: Int, large: [ID16: ResealedValue])? {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
     var buffer = ReadBuffer()
-    let found = try store.journal.read(id.bytes, into: &buffer)
+    let found = try store.journal.records.read(id.bytes, into: &buffer)
     guard let stored = try OwnedRecord(found, in: collection, buffer) else { return nil }
     let entries = try stored.entries().filter { old.contains($0.keyReference) }
     var large: [ID16: ResealedValue] = [:]

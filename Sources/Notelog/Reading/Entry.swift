@@ -183,8 +183,9 @@ public struct FieldContent: Sendable {
 extension FieldOpener {
   /// A field's value to be read piece by piece; nil where it has none.
   func content(
-    _ entry: FieldEntry, of stored: OwnedRecord, _ index: Int, _ plan: CollectionPlan
+    of stored: OwnedRecord, _ index: Int, _ plan: CollectionPlan
   ) throws(NotelogError) -> FieldContent? {
+    guard let entry = try stored.find(plan.fields[index].number) else { return nil }
     try plan.check(entry, index, stored.id, in: stored.body.rawSpan)
     // Packed as a whole, it can only be unpacked as a whole.
     if entry.flags.contains(.chunked), !entry.flags.contains(.padded) {
@@ -214,8 +215,6 @@ extension Entry {
   /// - Throws: `locked`, `missingKey`, `tampered`, `damaged`.
   public func content<Value>(of path: KeyPath<R, Value>) throws -> FieldContent? {
     let plan = reader.plan
-    let index = try plan.index(of: path)
-    guard let entry = try stored.find(plan.collection.fields[index].number) else { return nil }
-    return try reader.opener.content(entry, of: stored, index, plan.collection)
+    return try reader.opener.content(of: stored, plan.index(of: path), plan.collection)
   }
 }

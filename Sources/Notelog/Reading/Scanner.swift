@@ -58,10 +58,10 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   public func withBytes<Value, Result>(
     of field: Field<R, Value>, _ use: (RawSpan) throws -> Result
   ) throws -> Result {
-    var result: Swift.Result<Result, any Error>?
-    try scanner.open(field.handle, of: stored) { bytes in result = Swift.Result { try use(bytes) } }
+    var result: Result?
+    try scanner.open(field.handle, of: stored) { bytes in result = try use(bytes) }
     guard let result else { throw NotelogError.unopened }
-    return try result.get()
+    return result
   }
 
   /// The record to keep, its fields unopened.
@@ -115,15 +115,15 @@ class Scanner {
 
   /// Opens a field, which was looked up, of a record.
   @usableFromInline
-  final func open(_ field: FieldHandle, of record: ScannedRecord, _ use: (RawSpan) -> Void) throws {
+  final func open(_ field: FieldHandle, of record: ScannedRecord, _ use: (RawSpan) throws -> Void) throws {
     try withOpening { opening in
       if let renewed = try field.renewed() {
         try renewed.load(record.id, record.body, into: &opening)
       } else {
         try field.load(record.id, record.body, into: &opening)
       }
-      use(opening.bytes)
-      opening.wipe()
+      defer { opening.wipe() }
+      try use(opening.bytes)
     }
   }
 
@@ -132,17 +132,9 @@ class Scanner {
     in index: Int, of record: ScannedRecord, _ use: (RawSpan) throws -> Bool
   ) throws -> Bool? {
     guard let entry = try record.body.find(plan.fields[index].number) else { return nil }
-    var failure: (any Error)?
-    let result = try withOpening { opening in
-      try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener) { bytes in
-        do { return try use(bytes) } catch {
-          failure = error
-          return false
-        }
-      }
+    return try withOpening { opening in
+      try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener, use)
     }
-    if let failure { throw failure }
-    return result
   }
 }
 

@@ -25,7 +25,7 @@ extension Store {
   func read(
     _ id: RecordID, in collection: UInt16, _ buffer: inout ReadBuffer
   ) throws(NotelogError) -> OwnedRecord? {
-    let found = try journal.read(id.bytes, into: &buffer)
+    let found = try journal.records.read(id.bytes, into: &buffer)
     return try OwnedRecord(found, in: collection, buffer)
   }
 }

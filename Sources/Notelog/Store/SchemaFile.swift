@@ -145,7 +145,7 @@ struct SchemaCopies: Sendable {
     var unreadable: Set<UInt16> = []
     for key in journal.listedRecords {
       do throws(NotelogError) {
-        let found = try journal.read(key, into: &buffer)
+        let found = try journal.records.read(key, into: &buffer)
         guard let found else { continue }
         revisions[key] = found.revision
         guard found.collection == SchemaRecord.collection else { continue }

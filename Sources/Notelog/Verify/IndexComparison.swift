@@ -93,7 +93,7 @@ struct IndexComparison: Equatable, Sendable {
 
   /// The frame that an entry names, if it has the entry's fingerprint.
   private func frame(of entry: IndexEntry, _ truth: Catalog) throws(StorageError) -> FooterEntry? {
-    guard case .frame(let frame) = try truth.segments.candidateState(at: entry.place, truth.cache),
+    guard let frame = try truth.segments.entry(at: entry.place, truth.cache),
       truth.index.fingerprint(of: frame.id) == entry.fingerprint
     else { return nil }
     return frame

@@ -133,7 +133,7 @@ import Testing
     var buffer = ReadBuffer()
     for id in Set(try journal.records()).union(records) {
       do {
-        guard let record = try journal.read(id, into: &buffer) else { continue }
+        guard let record = try journal.records.read(id, into: &buffer) else { continue }
         let values = Envelope.values(buffer.envelope)
         var body = buffer.body.copiedBytes()
         for value in values { body += try ScriptedStore.content(of: value, in: journal, &buffer) }

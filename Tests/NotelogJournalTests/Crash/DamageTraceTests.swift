@@ -123,7 +123,7 @@ extension `Damage to a closed store` {
       #expect(
         journal.report.verdict == .unproven && journal.report.damages.contains { $0.kind == .lostFrames })
       var buffer = ReadBuffer()
-      #expect(try journal.read(key(1), into: &buffer)?.isPossiblyStale == true)
+      #expect(try journal.records.read(key(1), into: &buffer)?.isPossiblyStale == true)
       #expect(throws: NotelogError(.readOnly, "")) { try journal.put(key(4), [1]) }
       try journal.close()
     }
@@ -145,7 +145,7 @@ extension `Damage to a closed store` {
       #expect(throws: NotelogError(.readOnly, "")) { try journal.put(key(500), [1]) }
       #expect(throws: NotelogError(.readOnly, "")) { try journal.checkpoint() }
       var buffer = ReadBuffer()
-      let older = try? journal.read(frame.key, into: &buffer)
+      let older = try? journal.records.read(frame.key, into: &buffer)
       #expect(older?.isPossiblyStale ?? true && (older != nil) == (versions[frame.key]?.count ?? 0 > 1))
       try journal.close()
       #expect(disk.contents("index") == nil)

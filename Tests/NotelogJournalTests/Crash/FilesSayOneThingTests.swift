@@ -226,7 +226,7 @@ import Testing
     #expect(verdict == .unproven)
     var buffer = ReadBuffer()
     for (number, body) in model {
-      let found = try #require(try reader.read(key(number), into: &buffer))
+      let found = try #require(try reader.records.read(key(number), into: &buffer))
       #expect(found.isPossiblyStale && buffer.body.array() == body)
     }
     let listed = try reader.records().count

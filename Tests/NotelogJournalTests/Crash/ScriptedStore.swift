@@ -152,7 +152,7 @@ final class ScriptedStore: Sendable {
     var state: History.State = [:]
     var buffer = ReadBuffer()
     for id in try journal.records() {
-      guard let record = try journal.read(id, into: &buffer) else { continue }
+      guard let record = try journal.records.read(id, into: &buffer) else { continue }
       let values = Envelope.values(buffer.envelope)
       var body = buffer.body.copiedBytes()
       for value in values { body += try content(of: value, in: journal, &buffer) }

@@ -56,7 +56,7 @@ import Testing
       var lost = 0
       for (number, id) in ids.enumerated() {
         do throws(NotelogError) {
-          let found = try journal.read(id, into: &buffer)
+          let found = try journal.records.read(id, into: &buffer)
           if found?.revision == revisions[id] || found?.isPossiblyStale == true { continue }
           if found == nil, !journal.knowsWhatIsCurrent { continue }
           return "\(number) is \(found.map { "at revision \($0.revision)" } ?? "missing") without a word"

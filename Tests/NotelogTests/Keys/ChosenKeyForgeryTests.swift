@@ -18,7 +18,7 @@ private let tampered = NotelogError(.tampered, "")
     var body = stored.body
     try change(&body, stored)
     var buffer = ReadBuffer()
-    _ = try store.journal.read(id.bytes, into: &buffer)
+    _ = try store.journal.records.read(id.bytes, into: &buffer)
     let envelope = buffer.envelope.array()
     var batch = Batch()
     let (collection, bytes) = (stored.record.collection, body)

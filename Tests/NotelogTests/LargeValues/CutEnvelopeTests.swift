@@ -19,7 +19,7 @@ import Testing
     try store.write { tx in try tx.put(removed) }
     try store.write { tx in try tx.delete(Letter.self, removed.id) }
     var buffer = ReadBuffer()
-    let collection = try #require(try store.journal.read(letter.id.bytes, into: &buffer)).collection
+    let collection = try #require(try store.journal.records.read(letter.id.bytes, into: &buffer)).collection
     let body = buffer.body.array()
     try store.close()
     let journal = try Journal.open(in: disk)
@@ -63,7 +63,7 @@ import Testing
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
     try store.write { tx in try tx.put(letter) }
     var buffer = ReadBuffer()
-    let collection = try #require(try store.journal.read(letter.id.bytes, into: &buffer)).collection
+    let collection = try #require(try store.journal.records.read(letter.id.bytes, into: &buffer)).collection
     let body = buffer.body.array()
     // From here on it is known which chunks live.
     _ = store.info()

@@ -75,7 +75,7 @@ import Testing
     let entry = try #require(try store.get(Letter.self, letter.id))
     let forged = try altered(entry) { body, range in body.withBytes(in: range) { $0.store(length, at: 16) } }
     var buffer = ReadBuffer()
-    _ = try store.journal.read(letter.id.bytes, into: &buffer)
+    _ = try store.journal.records.read(letter.id.bytes, into: &buffer)
     let (envelope, body) = (buffer.envelope.array(), forged.stored.body)
     var batch = Batch()
     batch.put(

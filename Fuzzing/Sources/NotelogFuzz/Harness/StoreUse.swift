@@ -16,9 +16,11 @@ enum StoreUse {
   /// Reads whatever there is; each may fail.
   static func readAll(_ journal: Journal) {
     var buffer = ReadBuffer()
-    for id in (try? journal.snapshot().records()) ?? [] { _ = try? journal.read(id, into: &buffer) }
-    for id in (try? journal.catalog.listedRecords()) ?? [] { _ = try? journal.read(id, into: &buffer) }
-    for byte in UInt8.min...UInt8.max { _ = try? journal.read(SampleStore.id(byte), into: &buffer) }
+    for id in (try? journal.snapshot().records()) ?? [] { _ = try? journal.records.read(id, into: &buffer) }
+    for id in (try? journal.catalog.listedRecords()) ?? [] {
+      _ = try? journal.records.read(id, into: &buffer)
+    }
+    for byte in UInt8.min...UInt8.max { _ = try? journal.records.read(SampleStore.id(byte), into: &buffer) }
     for number in UInt32(0)..<3 { _ = try? journal.readChunk(number, of: SampleStore.id(100), into: &buffer) }
     for order in journal.ordersToCarry() { readAll(order, journal) }
     _ = journal.statistics
