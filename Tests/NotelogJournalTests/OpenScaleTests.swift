@@ -58,7 +58,7 @@ struct OpenScaleTests {
     print("random read:", reading / 1_000_000)
     var scanned = 0
     let scanning = try clock.measure {
-      try journal.snapshot().forEach(onDamage: { _ in true }) { _, _, _ in
+      try journal.snapshot().forEach { _, _, _ in
         scanned += 1
         return true
       }

@@ -195,15 +195,10 @@ import Testing
     _ = try file.write(([9] as [UInt8]).rawSpan, at: Int(place.offset) + Layout.frameHeaderByteCount + 3)
     var damages: [Finding] = []
     var count = 0
-    try journal.snapshot().forEach(
-      onDamage: {
-        damages.append($0)
-        return true
-      },
-      { _, _, _ in
-        count += 1
-        return true
-      })
+    try journal.snapshot().forEach(onDamage: { damages.append($0) }) { _, _, _ in
+      count += 1
+      return true
+    }
     #expect(count == 99)
     #expect(damages.map(\.record?.bytes) == [key(7)])
   }

@@ -98,10 +98,7 @@ extension Journal {
 }
 
 /// For scans that must not come upon damage.
-func recordIssue(_ damage: Finding) -> Bool {
-  Issue.record("\(damage)")
-  return true
-}
+func recordIssue(_ damage: Finding) { Issue.record("\(damage)") }
 
 extension Batch {
   /// Adds a record, whose body `write` fills in.

@@ -90,8 +90,7 @@ struct ReadBuffer: ~Copyable {
     frame.removeAll()
     frame.append(payload)
     divide(0..<payload.byteCount, envelopeByteCount: envelopeByteCount)
-    return StoredRecord(
-      id: header.id, collection: header.collection, revision: header.sequence, isPossiblyStale: false)
+    return StoredRecord(header, isPossiblyStale: false)
   }
 
   /// Says where in the bytes the payload is, and how it divides into envelope and body, which was checked.
@@ -144,6 +143,15 @@ struct StoredRecord: Sendable, BitwiseCopyable {
   let revision: UInt64
   /// Whether frames that are lost may have held a newer version.
   let isPossiblyStale: Bool
+}
+
+extension StoredRecord {
+  /// What a record's frame says of it.
+  init(_ header: FrameHeader, isPossiblyStale: Bool) {
+    self.init(
+      id: header.id, collection: header.collection, revision: header.sequence,
+      isPossiblyStale: isPossiblyStale)
+  }
 }
 
 // MARK: - Reading a frame whose length is not known yet, with one system call where there has to be one.

@@ -188,9 +188,7 @@ final class RecordFinder: Sendable {
       }
       buffer.keepRest(of: segment, cache, at: start, from: place)
     }
-    return StoredRecord(
-      id: header.id, collection: header.collection, revision: header.sequence,
-      isPossiblyStale: header.sequence < staleness.below)
+    return StoredRecord(header, isPossiblyStale: header.sequence < staleness.below)
   }
 }
 

@@ -125,25 +125,25 @@ extension Journal {
 
 extension Snapshot {
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its
-  /// header, its envelope and its body, all checked. It stops when `body` returns false.
+  /// header, its envelope and its body, all checked, until it returns false.
   ///
   /// - Parameters:
   ///   - collection: The collection; nothing for all.
   ///   - part: The part of the segments that this thread takes.
   ///   - partCount: How many threads share the segments.
-  ///   - onDamage: Called with what does not check, and with the record where it is known. Returns whether to
-  ///     go on.
+  ///   - onDamage: Called with what does not check, and with the record where it is known.
   ///   - body: Returns whether to go on.
-  /// - Throws: What `body` throws, and `inputOutput` where the system fails.
+  /// - Throws: What the closures throw, and `inputOutput` where the system fails.
   func forEach(
-    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1, onDamage: (Finding) -> Bool,
-    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
-  ) throws(NotelogError) {
+    in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1,
+    onDamage: (Finding) throws -> Void = { _ in },
+    _ body: (StoredRecord, RawSpan, RawSpan) throws -> Bool
+  ) throws {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
     let log = journal.damageLog
-    func note(_ damage: Finding) -> Bool {
+    func note(_ damage: Finding) throws {
       log.note(damage)
-      return onDamage(damage)
+      try onDamage(damage)
     }
     var window = Buffer()
     for place in stride(from: part, to: segments.count, by: partCount) {
@@ -155,9 +155,8 @@ extension Snapshot {
 
   private func scan(
     _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
-    _ onDamage: (Finding) -> Bool,
-    _ body: (StoredRecord, RawSpan, RawSpan) throws(NotelogError) -> Bool
-  ) throws(NotelogError) -> Bool {
+    _ onDamage: (Finding) throws -> Void, _ body: (StoredRecord, RawSpan, RawSpan) throws -> Bool
+  ) throws -> Bool {
     let index = journal.catalog.index
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked
     // up.
@@ -167,7 +166,7 @@ extension Snapshot {
     let limit = min(end, try fromStorage(segment.file.byteCount()))
     if limit < end {
       areAllCurrent = false
-      guard onDamage(segment.shortening(from: end, to: limit)) else { return false }
+      try onDamage(segment.shortening(from: end, to: limit))
     }
     var walk = SegmentWalk(segment.file, salt: segment.salt, end: limit)
     walk.reader.exchangeWindow(with: &window)
@@ -181,7 +180,7 @@ extension Snapshot {
         let isUnused = header == nil ? try fromStorage(walk.reader.isZero(from: range.lowerBound)) : false
         if !isUnused {
           areAllCurrent = false
-          guard onDamage(Finding(.lostFrames, segment: segment.number, range)) else { return false }
+          try onDamage(Finding(.lostFrames, segment: segment.number, range))
         }
       }
       guard let header, header.kind != .footer else {
@@ -204,21 +203,19 @@ extension Snapshot {
         }
       }
       guard try fromStorage(walk.reader.isWhole(header, at: offset)) else {
-        let broken = Finding(
-          .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
-          record: header.id)
-        guard onDamage(broken) else { return false }
+        try onDamage(
+          Finding(
+            .payload, segment: segment.number, offset: offset, byteCount: header.frameByteCount,
+            record: header.id))
         continue
       }
       let payload: RawSpan
       do { payload = try walk.reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
+      let isPossiblyStale = header.sequence < journal.catalog.staleness.below
       let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
-      let record = StoredRecord(
-        id: header.id, collection: header.collection, revision: header.sequence,
-        isPossiblyStale: header.sequence < journal.catalog.staleness.below)
       guard
         try body(
-          record, payload.extracting(0..<envelopeByteCount),
+          StoredRecord(header, isPossiblyStale: isPossiblyStale), payload.extracting(0..<envelopeByteCount),
           payload.extracting(droppingFirst: envelopeByteCount))
       else { return false }
     }

@@ -157,28 +157,15 @@ extension Store {
     in moment: Snapshot, part: Int, of partCount: Int, damaged: () -> Void,
     _ body: (StoredRecord, [UInt32]) throws -> Void
   ) throws {
-    var failure: (any Error)?
-    try moment.forEach(
-      part: part, of: partCount,
-      onDamage: { _ in
-        damaged()
-        return true
-      },
-      { record, _, bytes throws(NotelogError) in
-        guard record.collection != SchemaRecord.collection else { return true }
-        do {
-          let entries = try RecordBody(checking: bytes).entries()
-          let references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
-          if !references.isEmpty { try body(record, references) }
-        } catch let error as NotelogError where error.code == .damaged {
-          damaged()
-        } catch {
-          failure = error
-          return false
-        }
-        return true
-      })
-    if let failure { throw failure }
+    try moment.forEach(part: part, of: partCount, onDamage: { _ in damaged() }) { record, _, bytes in
+      guard record.collection != SchemaRecord.collection else { return true }
+      do {
+        let entries = try RecordBody(checking: bytes).entries()
+        let references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
+        if !references.isEmpty { try body(record, references) }
+      } catch let error as NotelogError where error.code == .damaged { damaged() }
+      return true
+    }
   }
 }
 

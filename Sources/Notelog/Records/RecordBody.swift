@@ -327,29 +327,17 @@ extension Snapshot {
     damaged: (Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
     let stop = Cancellation.flag
-    var failure: (any Error)?
-    func leaveOut(_ finding: Finding) -> Bool {
-      do { try damaged(finding) } catch { failure = error }
-      return failure == nil
+    try forEach(in: collection, part: part, of: partCount, onDamage: damaged) { record, _, bytes in
+      let scanned: ScannedRecord
+      do throws(NotelogError) {
+        scanned = ScannedRecord(record, try RecordBody(checking: bytes))
+      } catch {
+        try damaged(Finding(error, RecordID(record.id)))
+        return true
+      }
+      if stop?.isSet == true { throw CancellationError() }
+      return try body(scanned)
     }
-    try forEach(
-      in: collection, part: part, of: partCount, onDamage: { leaveOut($0) },
-      { record, _, bytes throws(NotelogError) in
-        let scanned: ScannedRecord
-        do throws(NotelogError) {
-          scanned = ScannedRecord(record, try RecordBody(checking: bytes))
-        } catch {
-          return leaveOut(Finding(error, RecordID(record.id)))
-        }
-        do {
-          if stop?.isSet == true { throw CancellationError() }
-          return try body(scanned)
-        } catch {
-          failure = error
-          return false
-        }
-      })
-    if let failure { throw failure }
   }
 }
 

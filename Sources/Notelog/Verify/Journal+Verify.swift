@@ -200,9 +200,7 @@ private struct SegmentTask: Sendable {
       }
       let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
       inspect(
-        StoredRecord(
-          id: header.id, collection: header.collection, revision: header.sequence,
-          isPossiblyStale: header.sequence < possiblyStaleBelow),
+        StoredRecord(header, isPossiblyStale: header.sequence < possiblyStaleBelow),
         payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
     }
     var outcome = verifier.outcome

@@ -231,7 +231,7 @@ extension `Damage to a closed store` {
       options.isReadOnly = true
       let journal = try Journal.open(in: disk, options: options)
       var found: Set<ID16> = []
-      try journal.snapshot().forEach(onDamage: { _ in true }) { record, _, _ in
+      try journal.snapshot().forEach { record, _, _ in
         found.insert(record.id)
         return true
       }

@@ -112,15 +112,10 @@ import Testing
       #expect(listed == 100)
       var findings: [Finding] = []
       var count = 0
-      try reader.snapshot().forEach(
-        onDamage: {
-          findings.append($0)
-          return true
-        },
-        { _, _, _ in
-          count += 1
-          return true
-        })
+      try reader.snapshot().forEach(onDamage: { findings.append($0) }) { _, _, _ in
+        count += 1
+        return true
+      }
       #expect(findings.isEmpty && count == 100)
       try reader.close()
       let saved = try Journal.salvage(from: copy, to: SimulatedDisk(), options: .small)
