@@ -60,7 +60,8 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   ) throws -> Result {
     var result: Result?
     try scanner.open(field.handle, of: stored) { bytes in result = try use(bytes) }
-    guard let result else { throw NotelogError.unopened }
+    // That can't happen: opening a field either throws or hands the value on.
+    guard let result else { throw NotelogError(.damaged, "the value was not opened") }
     return result
   }
 
@@ -73,11 +74,6 @@ public struct ScannedEntry<R: Record>: ~Escapable {
   public func record() throws -> R {
     try scanner.withOpening { opening in try scanner.reader.record(stored, &opening) }
   }
-}
-
-extension NotelogError {
-  /// What can't happen: opening a field neither threw nor handed the value on.
-  @usableFromInline static var unopened: NotelogError { NotelogError(.damaged, "the value was not opened") }
 }
 
 // MARK: - What one thread keeps while it goes through a collection.
