@@ -44,13 +44,12 @@ extension AgentMessage {
     let message = try self.message()
     // One that was about to end answers nobody; where it was, there is nobody then, or another one.
     for _ in 0..<2 {
-      guard let folder = try PrivateFolder.open(place.folder),
-        PrivateFolder.holdsSocket(AgentPlace.socketName, in: folder),
-        let socket = LocalSocket.connect(to: place.socket, milliseconds: Self.timeout)
+      guard let folder = try Descriptor.privateFolder(place.folder),
+        folder.holdsSocket(AgentPlace.socketName),
+        let socket = Descriptor.connect(to: place.socket, milliseconds: Self.timeout)
       else { return nil }
-      if LocalSocket.send(message, on: socket),
-        let answer = LocalSocket.receive(
-          from: socket, byteCountMax: Self.replySizeMax, milliseconds: Self.timeout)
+      if socket.send(message),
+        let answer = socket.receive(byteCountMax: Self.replySizeMax, milliseconds: Self.timeout)
       {
         guard let reply = AgentMessage(answer) else { break }
         return reply

@@ -30,14 +30,14 @@ struct AgentServer: ~Copyable {
   /// - Throws: Where an agent is running there, or the folder is not the user's alone.
   init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws {
     Platform.refuseInspection()
-    guard let folder = try PrivateFolder.open(place.folder, creating: true) else {
+    guard let folder = try Descriptor.privateFolder(place.folder, creating: true) else {
       throw ToolError(.failed, "the folder '\(place.folder)' went away")
     }
-    guard PrivateFolder.lock(folder) else { throw ToolError(.busy, "an agent is running already") }
+    guard folder.lock() else { throw ToolError(.busy, "an agent is running already") }
     // Whoever listened there is gone, as it had the lock.
-    PrivateFolder.remove(AgentPlace.socketName, in: folder)
+    folder.remove(AgentPlace.socketName)
     let end = try Interrupt.heard()
-    let listener = try LocalSocket.listen(at: place.socket)
+    let listener = try Descriptor.listen(at: place.socket)
     self.end = end
     self.listener = listener
     self.folder = folder
@@ -48,7 +48,7 @@ struct AgentServer: ~Copyable {
   /// Answers until it is told to end. Nothing is kept then, and the place is free.
   mutating func run() {
     while !isDone {
-      let ready = LocalSocket.wait(for: [end.number, listener.number], milliseconds: waiting)
+      let ready = Descriptor.wait(for: [end.number, listener.number], milliseconds: waiting)
       roots.forgetEnded(at: .now)
       if ready[0] { break }
       if ready[1] { answerNext() }
@@ -71,20 +71,19 @@ struct AgentServer: ~Copyable {
   }
 
   private mutating func answerNext() {
-    guard let client = LocalSocket.accept(from: listener, milliseconds: Self.timeout) else {
+    guard let client = listener.accept(milliseconds: Self.timeout) else {
       // Where no more files can be open the listener stays readable; this loop must not spin.
-      _ = LocalSocket.wait(for: [end.number], milliseconds: 10)
+      _ = Descriptor.wait(for: [end.number], milliseconds: 10)
       return
     }
     guard
-      let message = LocalSocket.receive(
-        from: client, byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout)
+      let message = client.receive(byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout)
     else { return }
     let reply = answer(AgentMessage(message))
     // Who asks again after this answer finds another agent, or none, and not one that is about to end.
     if isDone { leave() }
     // A reply that can't be made or sent is the client's to miss.
-    if let reply = try? reply.message() { _ = LocalSocket.send(reply, on: client) }
+    if let reply = try? reply.message() { _ = client.send(reply) }
   }
 
   private mutating func answer(_ request: AgentMessage?) -> AgentMessage {
@@ -109,8 +108,8 @@ struct AgentServer: ~Copyable {
     guard !hasLeft else { return }
     hasLeft = true
     roots.forget(nil)
-    PrivateFolder.remove(AgentPlace.socketName, in: folder)
-    PrivateFolder.unlock(folder)
+    folder.remove(AgentPlace.socketName)
+    folder.unlock()
   }
 }
 

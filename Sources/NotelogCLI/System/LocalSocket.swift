@@ -3,7 +3,7 @@ import CSystem
 import Foundation
 import Notelog
 
-enum LocalSocket {
+extension Descriptor {
   /// Listens at a path at which there is nothing; only the user may connect.
   static func listen(at path: String) throws -> Descriptor {
     guard let listener = Descriptor(owning: local_socket()) else { throw failure("make a socket") }
@@ -19,18 +19,18 @@ enum LocalSocket {
   /// Connects to a socket of the user's own; nil where nobody listens, and where somebody else does.
   static func connect(to path: String, milliseconds: Int) -> Descriptor? {
     guard let socket = Descriptor(owning: local_socket()) else { return nil }
-    limitWaiting(of: socket, milliseconds: milliseconds)
+    socket.limitWaiting(milliseconds)
     // SAFETY: the path outlives the call.
-    guard unsafe local_connect(socket.number, path) == 0, isOwners(socket) else { return nil }
+    guard unsafe local_connect(socket.number, path) == 0, socket.isOwners else { return nil }
     return socket
   }
 
   /// Takes the next connection; nil where there is none, or it is another user's.
-  static func accept(from listener: borrowing Descriptor, milliseconds: Int) -> Descriptor? {
-    guard let socket = Descriptor(owning: Foundation.accept(listener.number, nil, nil)) else { return nil }
+  func accept(milliseconds: Int) -> Descriptor? {
+    guard let socket = Descriptor(owning: Foundation.accept(number, nil, nil)) else { return nil }
     _ = fcntl(socket.number, F_SETFD, FD_CLOEXEC)
-    limitWaiting(of: socket, milliseconds: milliseconds)
-    guard isOwners(socket) else { return nil }
+    socket.limitWaiting(milliseconds)
+    guard socket.isOwners else { return nil }
     return socket
   }
 
@@ -45,22 +45,19 @@ enum LocalSocket {
   }
 
   /// One message, without its length; nil where none comes in time, or it is empty or longer than may be.
-  static func receive(
-    from socket: borrowing Descriptor, byteCountMax: Int, milliseconds: Int
-  ) -> SecretBytes? {
+  func receive(byteCountMax: Int, milliseconds: Int) -> SecretBytes? {
     let end = ContinuousClock.now + .milliseconds(milliseconds)
-    let number = socket.number
-    guard let length = exactly(2, from: number, until: end) else { return nil }
+    guard let length = exactly(2, until: end) else { return nil }
     let count = length.withBytes { Int(Span<UInt8>(_bytes: $0)[0]) | Int(Span<UInt8>(_bytes: $0)[1]) << 8 }
     guard (1...byteCountMax).contains(count) else { return nil }
-    return exactly(count, from: number, until: end)
+    return exactly(count, until: end)
   }
 
   /// Sends a message, which begins with its length.
   ///
   /// - Returns: Whether all of it was sent.
-  static func send(_ message: SecretBytes, on socket: borrowing Descriptor) -> Bool {
-    let number = socket.number
+  func send(_ message: SecretBytes) -> Bool {
+    let number = number
     return message.withBytes { bytes in
       var sent = 0
       while sent < bytes.byteCount {
@@ -78,14 +75,13 @@ enum LocalSocket {
   }
 
   /// Exactly so many bytes; nil where they don't come in time.
-  private static func exactly(
-    _ count: Int, from socket: Int32, until end: ContinuousClock.Instant
-  ) -> SecretBytes? {
+  private func exactly(_ count: Int, until end: ContinuousClock.Instant) -> SecretBytes? {
+    let socket = number
     let bytes = try? SecretBytes(capacity: count) { memory in
       var filled = 0
       while filled < count {
         let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-        guard left > 0, wait(for: [socket], milliseconds: Int32(left.rounded(.up)))[0] else { break }
+        guard left > 0, Self.wait(for: [socket], milliseconds: Int32(left.rounded(.up)))[0] else { break }
         // SAFETY: the memory has as many bytes behind what is filled.
         let read = unsafe memory.withUnsafeMutableBytes {
           unsafe Foundation.read(socket, $0.baseAddress?.advanced(by: filled), count - filled)
@@ -100,20 +96,20 @@ enum LocalSocket {
   }
 
   /// Has no call wait longer for the other end.
-  private static func limitWaiting(of socket: borrowing Descriptor, milliseconds: Int) {
+  private func limitWaiting(_ milliseconds: Int) {
     var time = timeval(tv_sec: milliseconds / 1000, tv_usec: .init(milliseconds % 1000 * 1000))
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       // SAFETY: the pointer and length are one local's.
       _ = unsafe setsockopt(
-        socket.number, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+        number, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
     }
   }
 
   /// Whether the other end is the user's own: nobody else's, and not the administrator's either.
-  private static func isOwners(_ socket: borrowing Descriptor) -> Bool {
+  private var isOwners: Bool {
     var user = uid_t.max
     // SAFETY: the pointer is to one local.
-    return unsafe peer_user(socket.number, &user) == 0 && user == geteuid()
+    return unsafe peer_user(number, &user) == 0 && user == geteuid()
   }
 
   private static func failure(_ what: String) -> ToolError {

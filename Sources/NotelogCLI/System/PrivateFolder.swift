@@ -1,7 +1,7 @@
 // A folder that is the user's own, for what no other user may reach.
 import Foundation
 
-enum PrivateFolder {
+extension Descriptor {
   /// Opens a folder that belongs to the user and that nobody else may enter; follows no link at its end.
   ///
   /// - Parameters:
@@ -9,7 +9,7 @@ enum PrivateFolder {
   ///   - creating: Whether it is made where it is missing.
   /// - Returns: The folder; nil where there is none.
   /// - Throws: Where it is a link, a file, somebody else's, or open to others.
-  static func open(_ path: String, creating: Bool = false) throws -> Descriptor? {
+  static func privateFolder(_ path: String, creating: Bool = false) throws -> Descriptor? {
     // SAFETY: the path outlives the call.
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
       throw ToolError(.failed, "cannot make the folder '\(path)': \(systemError(errno))")
@@ -37,22 +37,22 @@ enum PrivateFolder {
   /// Takes the folder's lock, which is held for as long as the folder is open.
   ///
   /// - Returns: Whether nobody else has it.
-  static func lock(_ folder: borrowing Descriptor) -> Bool { flock(folder.number, LOCK_EX | LOCK_NB) == 0 }
+  func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
 
   /// Gives the folder's lock back.
-  static func unlock(_ folder: borrowing Descriptor) { _ = flock(folder.number, LOCK_UN) }
+  func unlock() { _ = flock(number, LOCK_UN) }
 
   /// Whether a name in the folder is a socket of the user's, and no link to one.
-  static func holdsSocket(_ name: String, in folder: borrowing Descriptor) -> Bool {
+  func holdsSocket(_ name: String) -> Bool {
     var status = stat()
     // SAFETY: the name outlives the call, and the pointer is to one local.
-    guard unsafe fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    guard unsafe fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
     return status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
   }
 
   /// Removes a name from the folder, whatever it stands for.
-  static func remove(_ name: String, in folder: borrowing Descriptor) {
+  func remove(_ name: String) {
     // SAFETY: the name outlives the call.
-    _ = unsafe unlinkat(folder.number, name, 0)
+    _ = unsafe unlinkat(number, name, 0)
   }
 }
