@@ -33,20 +33,32 @@ enum SecretSource {
     }
   }
 
+  /// The most bytes a password may have.
+  private static let bytesMax = 1024
+
   /// The password, asked for.
   static func ask() throws -> Credential {
     .passwordBytes(
       try checked(
-        try PasswordPrompt.ask(
-          "password",
+        try TerminalEcho.ask(
+          "password", upTo: bytesMax,
           hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")))
   }
 
-  /// A new password, asked for twice; `option` is what gives one without a terminal.
+  /// A new password, asked for twice to be sure; `option` is what gives one without a terminal.
   static func askNew(_ option: Option) throws -> Credential {
-    .passwordBytes(
-      try checked(
-        try PasswordPrompt.askTwice("new password", hint: "give it with --\(option.long) FILE")))
+    let hint = "give it with --\(option.long) FILE"
+    let first = try TerminalEcho.ask("new password", upTo: bytesMax, hint: hint)
+    guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
+    let second = try TerminalEcho.ask("the same again", upTo: bytesMax, hint: hint)
+    let areEqual = first.withBytes { first in
+      second.withBytes { second in
+        let (first, second) = (Span<UInt8>(_bytes: first), Span<UInt8>(_bytes: second))
+        return first.count == second.count && first.indices.allSatisfy { first[$0] == second[$0] }
+      }
+    }
+    guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
+    return .passwordBytes(try checked(first))
   }
 
   static func password(in path: String) throws -> SecretBytes {
@@ -59,7 +71,7 @@ enum SecretSource {
   /// The first line that a descriptor gives; what is behind it stays there.
   private static func password(from descriptor: Int32) throws -> SecretBytes {
     let input = Input(borrowing: descriptor, name: "descriptor \(descriptor)")
-    guard let line = try input.readSecretLine(upTo: PasswordPrompt.bytesMax), line.byteCount > 0 else {
+    guard let line = try input.readSecretLine(upTo: bytesMax), line.byteCount > 0 else {
       throw ToolError(.failed, "descriptor \(descriptor) gives no password")
     }
     return try checked(line)
@@ -72,10 +84,10 @@ enum SecretSource {
   private static func password(of words: [String]) throws -> SecretBytes {
     let program = try Program.start(words)
     let output = Input(borrowing: program.output.number, name: "what '\(words[0])' prints")
-    let line = try output.readSecretLine(upTo: PasswordPrompt.bytesMax)
+    let line = try output.readSecretLine(upTo: bytesMax)
     // It may go on: a program whose reader has gone may fail. What it prints is wiped like the password.
     var rest = 0
-    while rest <= printedMax, let more = try output.readSecretLine(upTo: PasswordPrompt.bytesMax) {
+    while rest <= printedMax, let more = try output.readSecretLine(upTo: bytesMax) {
       rest += more.byteCount + 1
     }
     guard rest <= printedMax else {
@@ -148,13 +160,13 @@ enum SecretSource {
     if input.isReadableByOthers {
       Console.say("warning", "others may read the \(input.name): chmod go= '\(path)'")
     }
-    return try input.readSecret(upTo: PasswordPrompt.bytesMax + 1)
+    return try input.readSecret(upTo: bytesMax + 1)
   }
 
   /// A password that the tool takes: not too long, and UTF-8.
   private static func checked(_ password: SecretBytes) throws -> SecretBytes {
-    guard password.byteCount <= PasswordPrompt.bytesMax else {
-      throw ToolError(.failed, "a password has at most \(PasswordPrompt.bytesMax) bytes")
+    guard password.byteCount <= bytesMax else {
+      throw ToolError(.failed, "a password has at most \(bytesMax) bytes")
     }
     let isText = password.withBytes { (try? UTF8Span(validating: Span<UInt8>(_bytes: $0))) != nil }
     guard isText else { throw ToolError(.failed, "the password is not UTF-8") }

@@ -141,46 +141,6 @@ final class Input {
   }
 }
 
-// MARK: - Asks for a password on the controlling terminal, whatever stdin and stdout are connected to.
-
-enum PasswordPrompt {
-  /// The most bytes a password may have.
-  static let bytesMax = 1024
-
-  /// Asks once; `hint` is what can be done where there is no terminal.
-  static func ask(_ question: String, hint: String) throws -> SecretBytes {
-    // SAFETY: the path is a literal, and the flags ask for no mode argument.
-    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
-    guard terminal >= 0 else {
-      throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
-    }
-    defer { close(terminal) }
-    return try TerminalEcho.off(on: terminal) {
-      try Output(descriptor: terminal).writeNow(question + ": ")
-      let input = Input(borrowing: terminal, name: "the terminal")
-      guard let line = try input.readSecretLine(upTo: bytesMax) else {
-        throw ToolError(.locked, "no password was given")
-      }
-      return line
-    }
-  }
-
-  /// Asks for a new password, and once more to be sure.
-  static func askTwice(_ question: String, hint: String) throws -> SecretBytes {
-    let first = try ask(question, hint: hint)
-    guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
-    let second = try ask("the same again", hint: hint)
-    let areEqual = first.withBytes { first in
-      second.withBytes { second in
-        let (first, second) = (Span<UInt8>(_bytes: first), Span<UInt8>(_bytes: second))
-        return first.count == second.count && first.indices.allSatisfy { first[$0] == second[$0] }
-      }
-    }
-    guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
-    return first
-  }
-}
-
 // MARK: - The echo of the controlling terminal, switched off for a password and always switched on again.
 
 /// Remembers how the terminal was, where a signal handler can find it.
@@ -197,9 +157,28 @@ enum TerminalEcho {
     descriptor.store(-1, ordering: .releasing)
   }
 
+  /// Asks for a secret of up to so many bytes on the controlling terminal, whatever stdin and stdout are connected to;
+  /// `hint` is what can be done where there is none.
+  static func ask(_ question: String, upTo count: Int, hint: String) throws -> SecretBytes {
+    // SAFETY: the path is a literal, and the flags ask for no mode argument.
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
+    guard terminal >= 0 else {
+      throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
+    }
+    defer { close(terminal) }
+    return try off(on: terminal) {
+      try Output(descriptor: terminal).writeNow(question + ": ")
+      let input = Input(borrowing: terminal, name: "the terminal")
+      guard let line = try input.readSecretLine(upTo: count) else {
+        throw ToolError(.locked, "no password was given")
+      }
+      return line
+    }
+  }
+
   /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore
   /// it.
-  static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
+  private static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {
       throw ToolError(.failed, "cannot read the terminal's settings: \(systemError(errno))")
