@@ -104,7 +104,7 @@ import Testing
     ("xyz", nil), ("", nil), ("generate-man", nil),
   ])
   func `a near miss is suggested, a far one is not`(typed: String, meant: String?) {
-    #expect(Suggestion.nearest(to: typed, among: ["list", "verify", "compact", "add"]) == meant)
+    #expect(["list", "verify", "compact", "add"].nearest(to: typed) == meant)
   }
 
   @Test func `an option with two meanings is caught when the table is made`() async {

@@ -168,26 +168,23 @@ struct CommandTable: Sendable {
 
 // MARK: - Near misses: which known word someone may have meant.
 
-enum Suggestion {
-  /// The question whether the nearest word was meant, if one is near enough.
-  static func hint(for typed: String, among words: [String]) -> String? {
-    nearest(to: typed, among: words).map { "did you mean '\($0)'?" }
-  }
+extension [String] {
+  /// The question whether the nearest of these words was meant, if one is near enough.
+  func hint(for typed: String) -> String? { nearest(to: typed).map { "did you mean '\($0)'?" } }
 
-  /// The nearest of `words`, if it is near enough to have been meant: a third of its letters wrong at most,
+  /// The nearest of these words, if it is near enough to have been meant: a third of its letters wrong at most,
   /// or a beginning of it typed.
-  static func nearest(to typed: String, among words: [String]) -> String? {
-    let near = words.map { (word: $0, distance: distance(typed, $0)) }
-      .filter { $0.distance <= max(1, $0.word.count / 3) }
+  func nearest(to typed: String) -> String? {
+    // How many letters must be added, dropped, replaced or put elsewhere.
+    func distance(to word: String) -> Int {
+      let difference = [Character](word).difference(from: [Character](typed))
+      return Swift.max(difference.insertions.count, difference.removals.count)
+    }
+    let near = map { (word: $0, distance: distance(to: $0)) }
+      .filter { $0.distance <= Swift.max(1, $0.word.count / 3) }
       .min { $0.distance < $1.distance }
     if let near { return near.word }
-    let completed = words.filter { typed.count > 1 && $0.hasPrefix(typed) }
+    let completed = filter { typed.count > 1 && $0.hasPrefix(typed) }
     return completed.count == 1 ? completed[0] : nil
-  }
-
-  /// How many letters must be added, dropped, replaced or put elsewhere.
-  private static func distance(_ typed: String, _ word: String) -> Int {
-    let difference = Array(word).difference(from: Array(typed))
-    return max(difference.insertions.count, difference.removals.count)
   }
 }

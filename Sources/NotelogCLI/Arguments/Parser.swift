@@ -58,7 +58,7 @@ struct Parser: Sendable {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0].dropFirst(2))
     guard let option = table.options.first(where: { $0.long == name }) else {
-      let near = Suggestion.nearest(to: name, among: table.options.map(\.long))
+      let near = table.options.map(\.long).nearest(to: name)
       throw ToolError.usage("there is no option --\(name)", hint: near.map { "did you mean --\($0)?" })
     }
     let attached = parts.count > 1 ? String(parts[1]) : nil
@@ -101,13 +101,13 @@ struct Parser: Sendable {
     }
     let candidates = table.commands(beginning: [first])
     guard !candidates.isEmpty else {
-      let near = Suggestion.hint(for: first, among: table.firstWords + ["help"])
+      let near = (table.firstWords + ["help"]).hint(for: first)
       throw ToolError.usage(
         "there is no command '\(first)'", hint: near ?? "'notelog help' lists the commands")
     }
     guard let command = candidates.first(where: { words.starts(with: $0.words) }) else {
       let seconds = candidates.map { $0.words[1] }
-      let near = words.dropFirst().first.flatMap { Suggestion.nearest(to: $0, among: seconds) }
+      let near = words.dropFirst().first.flatMap { seconds.nearest(to: $0) }
       throw ToolError.usage(
         "'\(first)' needs one of: \(seconds.joined(separator: ", "))",
         hint: near.map { "did you mean '\(first) \($0)'?" })

@@ -76,7 +76,7 @@ private func showHelp(_ call: Invocation) throws -> ExitCode {
     return .done
   }
   guard table.firstWords.contains(first) else {
-    let near = Suggestion.hint(for: first, among: table.firstWords)
+    let near = table.firstWords.hint(for: first)
     throw ToolError.usage("there is no command '\(first)'", hint: near ?? "see notelog help")
   }
   // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.

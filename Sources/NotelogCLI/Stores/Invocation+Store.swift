@@ -218,7 +218,7 @@ extension Store {
     }
     if let name {
       if let found = all.first(where: { $0.name == name }) { return found }
-      let near = Suggestion.hint(for: name, among: all.map(\.name))
+      let near = all.map(\.name).hint(for: name)
       throw ToolError(.no, "the store has no collection '\(name)'", hint: near)
     }
     guard let only = all.first, all.count == 1 else {

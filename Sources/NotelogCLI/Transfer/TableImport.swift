@@ -258,7 +258,7 @@ struct TableProposal {
       throw ToolError.usage("the column '\(name)' is named by --plain and by --seal")
     }
     for name in sealed + (plain ?? []) where !names.contains(name) {
-      let near = Suggestion.hint(for: name, among: names)
+      let near = names.hint(for: name)
       throw ToolError(
         .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
     }
@@ -289,7 +289,7 @@ struct TableProposal {
     _ name: String, of collection: String, _ fields: [FieldInfo], sealing: Bool
   ) throws -> FieldInfo {
     guard let field = fields.first(where: { $0.name == name }) else {
-      let near = Suggestion.hint(for: name, among: fields.map(\.name)).map { $0 + " " } ?? ""
+      let near = fields.map(\.name).hint(for: name).map { $0 + " " } ?? ""
       throw ToolError(
         .failed, "the collection '\(collection)' is there, and has no field '\(name)'",
         hint: near + "rename the column, or take the table --into another collection")

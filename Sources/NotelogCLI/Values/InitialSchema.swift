@@ -77,7 +77,7 @@ enum InitialSchema {
       let types = FieldType.allCases.map(\.name)
       throw ToolError(
         .failed, "\(place) has the type '\(typeName)'",
-        hint: Suggestion.hint(for: typeName, among: types) ?? "the types are \(types.joined(separator: ", "))"
+        hint: types.hint(for: typeName) ?? "the types are \(types.joined(separator: ", "))"
       )
     }
     let indexed = try flag("indexed", of: json, place)
@@ -135,7 +135,7 @@ enum InitialSchema {
     for member in members where !known.contains(member.name) {
       throw ToolError(
         .failed, "\(place) has an unknown member '\(member.name)'",
-        hint: Suggestion.hint(for: member.name, among: known.sorted()))
+        hint: known.sorted().hint(for: member.name))
     }
   }
 }

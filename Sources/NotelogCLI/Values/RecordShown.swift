@@ -156,7 +156,7 @@ extension DynamicCollection {
   func field(_ name: String) throws -> FieldInfo {
     if let field = fieldsInUse.first(where: { $0.name == name }) { return field }
     let names = fieldsInUse.map(\.name)
-    let near = Suggestion.hint(for: name, among: names)
+    let near = names.hint(for: name)
     throw ToolError(
       .failed, "'\(self.name)' has no field '\(name)'",
       hint: near ?? (names.isEmpty ? "it has none" : "its fields are: \(names.joined(separator: ", "))"))
