@@ -32,10 +32,7 @@ final class ChangeHub: Sendable {
   }
 
   /// What a commit changed; nothing where some did which nobody can name any longer.
-  private struct Told {
-    let sequences: ClosedRange<UInt64>
-    let changes: [ChangedRecord]?
-  }
+  private typealias Told = (sequences: ClosedRange<UInt64>, changes: [ChangedRecord]?)
 
   private let state = Lock(State())
 
@@ -82,7 +79,7 @@ final class ChangeHub: Sendable {
 
   /// Delivers what a commit changed, or holds it until its collections' names are known.
   private func tell(_ sequences: ClosedRange<UInt64>, _ changes: [ChangedRecord]?) {
-    let told = Told(sequences: sequences, changes: changes)
+    let told = (sequences: sequences, changes: changes)
     let ready = state.withLock { state -> [Told] in
       guard !state.held.isEmpty || state.lacksName(of: told) else { return [told] }
       state.held.append(told)

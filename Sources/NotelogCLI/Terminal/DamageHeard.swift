@@ -5,22 +5,21 @@ import Synchronization
 
 /// The damage that a command met, whatever else it did.
 final class DamageHeard: Sendable {
-  private let report = Mutex<DamageReport?>(nil)
-  /// Why no keyring of the store serves.
-  private let keyring = Mutex<String?>(nil)
+  /// The damage, and why no keyring of the store serves.
+  private let heard = Mutex<(report: DamageReport?, keyring: String?)>((nil, nil))
 
   /// Notes how a store was when the command was done with it.
   func note(_ damage: DamageReport) {
     guard damage.verdict != .sound else { return }
-    report.withLock { $0 = damage }
+    heard.withLock { $0.report = damage }
   }
 
   /// Notes that nothing sealed can be opened, as the keyring is lost.
-  func note(keyring reason: String) { keyring.withLock { $0 = reason } }
+  func note(keyring reason: String) { heard.withLock { $0.keyring = reason } }
 
   /// Says on stderr what was met, and makes of a command's answer the one that says so too.
   func say(after code: ExitCode, _ store: String) -> ExitCode {
-    let (reason, report) = (keyring.withLock { $0 }, report.withLock { $0 })
+    let (report, reason) = heard.withLock { $0 }
     if reason == nil, report == nil { return code }
     if let reason { Console.say("error", reason) }
     if let report {

@@ -42,11 +42,8 @@ extension SourceTable {
 
 /// Reads rows of comma-separated values.
 struct CSVReader {
-  struct Cell: Equatable {
-    var text: String
-    /// Whether it stood between quotation marks: then an empty one is an empty text, not nothing.
-    var isQuoted: Bool
-  }
+  /// Values, and whether each stood between quotation marks: then an empty one is an empty text, not nothing.
+  typealias Row = [(text: String, isQuoted: Bool)]
 
   /// The most bytes of one value.
   static let cellBytesMax = 16 << 20
@@ -59,7 +56,7 @@ struct CSVReader {
   init(path: String) throws { lines = try LineReader(path: path) }
 
   /// The next row; nil at the end. Lines without anything are passed over.
-  mutating func next() throws -> [Cell]? {
+  mutating func next() throws -> Row? {
     while var line = try lines.next() {
       if isFirst, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
       isFirst = false
@@ -68,9 +65,9 @@ struct CSVReader {
     return nil
   }
 
-  private mutating func row(_ first: [UInt8]) throws -> [Cell] {
+  private mutating func row(_ first: [UInt8]) throws -> Row {
     var line = first
-    var (cells, at): ([Cell], Int) = ([], 0)
+    var (cells, at): (Row, Int) = ([], 0)
     while true {
       var bytes: [UInt8] = []
       let isQuoted = at < line.count && line[at] == UInt8(ascii: "\"")
@@ -106,7 +103,7 @@ struct CSVReader {
         throw failure("a value is longer than \(Self.cellBytesMax >> 20) MiB")
       }
       guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("a value is not UTF-8") }
-      cells.append(Cell(text: text, isQuoted: isQuoted))
+      cells.append((text, isQuoted))
       if at >= line.count { return cells }
       guard line[at] == UInt8(ascii: ",") else {
         throw failure("something follows a value in quotation marks")
