@@ -35,8 +35,8 @@ package protocol Storage: AnyObject, Sendable {
   /// What tells when a file is written, or something in the folder changes where the name is empty; nothing
   /// where the system has nothing of the kind, or there is no such file. Linux's `inotify`.
   func watch(_ name: String) -> (any StorageWatch)?
-  /// Who holds a lock on a file; nothing where nobody does, or the system doesn't say. Linux's `/proc/locks`.
-  func lockHolder(of name: String) -> LockHolder?
+  /// Who holds a lock on a file, in words; nothing where nobody does, or the system doesn't say. Linux's `/proc/locks`.
+  func lockHolder(of name: String) -> String?
 }
 
 /// Tells when a file or something in a folder changes.
@@ -79,7 +79,7 @@ extension Storage {
 
   package func watch(_ name: String) -> (any StorageWatch)? { nil }
 
-  package func lockHolder(of name: String) -> LockHolder? { nil }
+  package func lockHolder(of name: String) -> String? { nil }
 }
 
 extension StorageFile {

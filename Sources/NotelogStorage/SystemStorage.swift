@@ -42,10 +42,10 @@ package final class SystemStorage: Storage {
 
   package func watch(_ name: String) -> (any StorageWatch)? { SystemWatch(folder, name) }
 
-  package func lockHolder(of name: String) -> LockHolder? {
+  package func lockHolder(of name: String) -> String? {
     guard case .success(let file) = folder.openFile(name, StorageOpenMode.read.flags) else { return nil }
     defer { Syscall.closeFile(file.descriptor) }
-    return LockHolder(of: file.identity)
+    return file.identity.lockHolder
   }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
