@@ -158,7 +158,7 @@ extension Store {
     } else {
       // Of the backup's own, one that does not check is made of the other.
       try kept.copy(to: target)
-      for keyring in own where !files.contains(keyring, of: id) { try files.keepBeside(keyring) }
+      for keyring in own { try files.keepBeside(keyring, of: id) }
     }
     return findings + found.whatWasMended
       + files.all(of: id).filter { !KeyringFiles.isOwn($0.name) }.map { Finding(further: $0.name) }

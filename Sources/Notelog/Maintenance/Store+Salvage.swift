@@ -70,8 +70,8 @@ extension Store {
         from: source, to: target, storeID: id, keepsPossiblyStale: keepsOlderVersions, progress: progress)
       summary.take(try salvageSchemas(from: source, to: target, summary))
       let files = KeyringFiles(storage: target)
-      for one in all where !files.contains(one.keyring, of: id) {
-        summary.furtherKeyrings.append(try files.keepBeside(one.keyring))
+      for one in all {
+        if let name = try files.keepBeside(one.keyring, of: id) { summary.furtherKeyrings.append(name) }
       }
       try creation.finish()
       summary.keyring = keyring

@@ -86,11 +86,6 @@ struct KeyringFiles: Sendable {
     return found
   }
 
-  /// Whether a keyring is in the folder.
-  func contains(_ keyring: Keyring, of storeID: ID16?) -> Bool {
-    all(of: storeID).contains { $0.keyring == keyring }
-  }
-
   /// Whether a name is one of the two.
   static func isOwn(_ name: String) -> Bool { name == Self.name || name == copyName }
 
@@ -117,9 +112,10 @@ struct KeyringFiles: Sendable {
   /// Puts a keyring beside the two, in the place of none: whether it is the store's, nobody with a key has
   /// checked.
   ///
-  /// - Returns: Its name.
+  /// - Returns: Its name; nothing where it is in the folder already.
   @discardableResult
-  func keepBeside(_ keyring: Keyring) throws(NotelogError) -> String {
+  func keepBeside(_ keyring: Keyring, of storeID: ID16?) throws(NotelogError) -> String? {
+    if all(of: storeID).contains(where: { $0.keyring == keyring }) { return nil }
     let fingerprint = try naming("naming a keyring", keyring.fingerprint())
     let name = FileName.furtherKeyring(keyring.generation, fingerprint)
     try storage.keepCopy(keyring.bytes, as: name)

@@ -63,18 +63,14 @@ enum SecretSource {
 
   static func password(in path: String) throws -> SecretBytes {
     let contents = try contents(path, what: "password file")
-    let password = try contents.droppingNewline()
-    guard password.byteCount > 0 else { throw ToolError(.failed, "the password file '\(path)' is empty") }
-    return try checked(password)
+    return try checked(try contents.droppingNewline(), orElse: "the password file '\(path)' is empty")
   }
 
   /// The first line that a descriptor gives; what is behind it stays there.
   private static func password(from descriptor: Int32) throws -> SecretBytes {
     let input = Input(borrowing: descriptor, name: "descriptor \(descriptor)")
-    guard let line = try input.readSecretLine(upTo: bytesMax), line.byteCount > 0 else {
-      throw ToolError(.failed, "descriptor \(descriptor) gives no password")
-    }
-    return try checked(line)
+    return try checked(
+      try input.readSecretLine(upTo: bytesMax), orElse: "descriptor \(descriptor) gives no password")
   }
 
   /// The most bytes that a program may print behind the password.
@@ -97,10 +93,7 @@ enum SecretSource {
     guard code == 0 else {
       throw ToolError(.failed, "the password command '\(words[0])' failed with exit code \(code)")
     }
-    guard let line, line.byteCount > 0 else {
-      throw ToolError(.failed, "the password command '\(words[0])' printed no password")
-    }
-    return try checked(line)
+    return try checked(line, orElse: "the password command '\(words[0])' printed no password")
   }
 
   /// Cuts the value of `--password-command` at blanks. Between single quotes everything stands for itself; between double quotes, and outside,
@@ -161,6 +154,12 @@ enum SecretSource {
       Console.say("warning", "others may read the \(input.name): chmod go= '\(path)'")
     }
     return try input.readSecret(upTo: bytesMax + 1)
+  }
+
+  /// A password that was given: not empty, and one that the tool takes.
+  private static func checked(_ given: SecretBytes?, orElse refusal: String) throws -> SecretBytes {
+    guard let given, given.byteCount > 0 else { throw ToolError(.failed, refusal) }
+    return try checked(given)
   }
 
   /// A password that the tool takes: not too long, and UTF-8.
