@@ -50,10 +50,10 @@ enum ExportFormat: String, CaseIterable {
     for (name, content) in record.fields { if case .value(let value) = content { values[name] = value } }
     let row = fields.map { values[$0.name] ?? .missing }
     if self == .csv {
-      return ([record.id.shown] + row.map { $0 == .missing ? "" : Self.cell($0.shown) }).joined(
+      return ([record.entry.id.shown] + row.map { $0 == .missing ? "" : Self.cell($0.shown) }).joined(
         separator: ",") + "\r\n"
     }
-    let cells = [Self.text(record.id.shown)] + row.map(Self.sql)
+    let cells = [Self.text(record.entry.id.shown)] + row.map(Self.sql)
     return "INSERT INTO \(SourceTable.quoted(table)) VALUES (\(cells.joined(separator: ", ")));\n"
   }
 

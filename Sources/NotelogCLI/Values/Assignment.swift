@@ -5,13 +5,9 @@ import Notelog
 /// One field's new value, as the command line gives it.
 struct Assignment: Sendable {
   var name: String
-  private var source: Source
-
-  private enum Source: Sendable {
-    case text(String)
-    case file(String)
-    case input
-  }
+  /// What stands behind the sign: the value, `@` and a file's path, or `-`.
+  private var text: String
+  private var isStandardInput: Bool { text == "-" }
 
   /// The most bytes taken from a file or from standard input.
   static let bytesMax = 16 << 20
@@ -23,8 +19,7 @@ struct Assignment: Sendable {
       throw ToolError.usage("'\(argument)' is not of the form name=value")
     }
     name = String(parts[0])
-    let value = String(parts[1])
-    source = value == "-" ? .input : value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
+    text = String(parts[1])
   }
 
   /// Understands all of `arguments`, of which one may read standard input.
@@ -37,7 +32,7 @@ struct Assignment: Sendable {
       guard names.insert(assignment.name).inserted else {
         throw ToolError.usage("\(assignment.name) is given twice")
       }
-      if case .input = assignment.source {
+      if assignment.isStandardInput {
         guard !takesInput else { throw ToolError.usage("standard input can be only one field's value") }
         takesInput = true
       }
@@ -48,23 +43,21 @@ struct Assignment: Sendable {
 
   /// The value, as the field's type reads it.
   func value(as type: FieldType) throws -> DynamicValue {
-    switch source {
-    case .text(let text): try parse(text, as: type)
-    case .file(let path): try parse(try Self.contents(of: try Input(path: path)), as: type)
-    case .input: try parse(try Self.contents(of: Input()), as: type)
-    }
+    guard let input = try input() else { return try parse(text, as: type) }
+    return try parse(try Self.contents(of: input), as: type)
   }
 
   /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
   func stream(into field: FieldInfo) throws -> Input? {
-    guard field.isStreamable else { return nil }
-    switch source {
-    case .text: return nil
-    case .input: return Input()
-    case .file(let path):
-      let input = try Input(path: path)
-      return input.byteCount.map { $0 <= Self.bytesMax } ?? false ? nil : input
-    }
+    guard field.isStreamable, let input = try input() else { return nil }
+    let isShort = input.byteCount.map { $0 <= Self.bytesMax } ?? false
+    return isShort && !isStandardInput ? nil : input
+  }
+
+  /// What the value is read from; nothing where it stands in the command line.
+  private func input() throws -> Input? {
+    if isStandardInput { return Input() }
+    return text.hasPrefix("@") ? try Input(path: String(text.dropFirst())) : nil
   }
 
   private func parse(_ bytes: [UInt8], as type: FieldType) throws -> DynamicValue {

@@ -37,13 +37,14 @@ final class ReadingOutcome: Sendable {
         valueCounts.withLock { $0[key, default: 0] += 1 }
       // Of what failed the first is said, and nothing else.
       case .failed(let error) where part != .damage:
-        Console.say("error", "record \(shown.id.shown): \(ToolError(error).message)")
+        Console.say("error", "record \(shown.entry.id.shown): \(ToolError(error).message)")
         part = .damage
       default: break
       }
     }
     for case (let name, .long(let byteCount)) in shown.fields where part != .damage {
-      Console.say("warning", "record \(shown.id.shown): \(name) is left out, as it has \(byteCount) bytes")
+      Console.say(
+        "warning", "record \(shown.entry.id.shown): \(name) is left out, as it has \(byteCount) bytes")
       part = .leftOut
     }
     code.withLock { code in

@@ -28,19 +28,12 @@ struct RecordShown {
     }
   }
 
-  var id: RecordID
-  var collection: String
-  var revision: UInt64
-  /// Whether it may be older than it was: then it is said beside it.
-  var isPossiblyStale: Bool
+  let entry: DynamicEntry
   var fields: [(name: String, content: Content)]
 
   /// Reads a record's fields; sealed ones only if `opening`.
   init(_ entry: DynamicEntry, opening: Bool, only names: Set<String>? = nil) {
-    id = entry.id
-    collection = entry.collection
-    revision = entry.revision
-    isPossiblyStale = entry.isPossiblyStale
+    self.entry = entry
     fields = entry.fields.filter { names?.contains($0.name) ?? true }.map { field in
       guard field.isInSchema else { return (field.name, .unknown(byteCount: field.storedByteCount)) }
       if let key = field.keyNumber, !opening {
@@ -68,8 +61,8 @@ struct RecordShown {
   /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
   var json: JSONValue {
     [
-      "id": id.shown, "collection": collection, "revision": revision,
-      "possiblyStale": isPossiblyStale ? true : nil,
+      "id": entry.id.shown, "collection": entry.collection, "revision": entry.revision,
+      "possiblyStale": entry.isPossiblyStale ? true : nil,
       "fields": JSONValue.object(fields.map { .init(name: $0.name, value: $0.content.json) }),
     ]
   }
@@ -77,9 +70,9 @@ struct RecordShown {
   /// A line for the record and a line for each field.
   var lines: [String] {
     let width = fields.map(\.name.count).max() ?? 0
-    let name = Console.styled(Escaping.line(collection), .bold)
-    let note = isPossiblyStale ? ", possibly older than it was" : ""
-    return ["\(name) \(id.shown) revision \(revision)\(note)"]
+    let name = Console.styled(Escaping.line(entry.collection), .bold)
+    let note = entry.isPossiblyStale ? ", possibly older than it was" : ""
+    return ["\(name) \(entry.id.shown) revision \(entry.revision)\(note)"]
       + fields.map { "  \(Escaping.line($0.padded(to: width)))  \(Self.text($1))" }
   }
 
@@ -141,8 +134,9 @@ extension RecordShown {
       case let content?: Self.text(content)
       }
     }
-    let note = isPossiblyStale ? ["(possibly older than it was)"] : []
-    try Console.out.write(([Console.styled(id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
+    let note = entry.isPossiblyStale ? ["(possibly older than it was)"] : []
+    try Console.out.write(
+      ([Console.styled(entry.id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
   }
 }
 
