@@ -38,7 +38,7 @@ private func makeStore(_ call: Invocation) throws -> ExitCode {
     try file.map { path in try InitialSchema.read(path) }
     ?? (call.has(Command.empty) ? [] : InitialSchema.standard)
   var options = Store.Options()
-  if let work = try call.passwordWork() { options.passwordWork = work }
+  options.passwordWork = try call.passwordWork()
   options.segmentByteCount = try call.segmentByteCount()
   options.keepsCommitTimes = call.has(Command.commitTimes)
   if let path = call.value(of: .deviceSecret) { options.deviceSecret = .file(path) }

@@ -213,7 +213,7 @@ private func makeRecoveryKey(_ call: Invocation) throws -> ExitCode {
 }
 
 private func grantKeys(_ call: Invocation) throws -> ExitCode {
-  let work = try call.passwordWork() ?? 17
+  let work = try call.passwordWork()
   return try call.withStore(
     .credential,
     asking: { store in

@@ -44,7 +44,7 @@ extension Invocation {
 }
 
 private func addPassword(_ call: Invocation) throws -> ExitCode {
-  let work = try call.passwordWork() ?? 17
+  let work = try call.passwordWork()
   try call.withStore(.credential, asking: { _ in try call.newPassword() }) { store, _, new in
     try store.addCredential(new, work: work)
   }
@@ -52,7 +52,7 @@ private func addPassword(_ call: Invocation) throws -> ExitCode {
 }
 
 private func changePassword(_ call: Invocation) throws -> ExitCode {
-  let (work, isRekeying) = (try call.passwordWork() ?? 17, call.has(Command.rekey))
+  let (work, isRekeying) = (try call.passwordWork(), call.has(Command.rekey))
   try call.withStore(
     .credential,
     asking: { store in

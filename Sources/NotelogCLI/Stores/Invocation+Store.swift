@@ -123,9 +123,9 @@ extension Invocation {
   }
 
   /// The work that `--scrypt-log-n` asks for, with a warning where it is little.
-  func passwordWork() throws -> UInt8? {
-    let work = try number(of: .scryptLogN, in: UInt8(14)...18)
-    if let work, work < 16 {
+  func passwordWork() throws -> UInt8 {
+    let work = try number(of: .scryptLogN, in: UInt8(14)...18) ?? 17
+    if work < 16 {
       Console.say("warning", "a password is cheap to guess with --scrypt-log-n below 16")
     }
     return work
