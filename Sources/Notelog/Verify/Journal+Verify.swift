@@ -64,8 +64,7 @@ extension Journal {
     var orders = try fromStorage(
       OrderComparison(
         of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
-    let tasks = SegmentTask.all(of: catalog, examination)
-    for part in try SegmentTask.run(tasks, catalog, &orders, threadCount, progress, visit) {
+    for part in try examination.verifySegments(of: catalog, &orders, threadCount, progress, visit) {
       verification.add(part)
     }
     verification.noteUnreadable(examination.survey)
@@ -116,34 +115,19 @@ extension Verification {
   }
 }
 
-/// A segment to be verified.
-private struct SegmentTask: Sendable {
-  let found: FoundSegment
-  let segment: Segment
-  let entry: LiveEntry?
-  let end: Int
-  let possiblyStaleBelow: UInt64
-
-  static func all(of catalog: Catalog, _ examination: Examination) -> [SegmentTask] {
-    catalog.segments.all.compactMap { segment in
-      examination.survey.segments[segment.number].map { found in
-        // A source that was cut and not finished has no footer to check.
-        let isCut = examination.log.contains { $0.number == segment.number && $0.isCut }
-        return SegmentTask(
-          found: found, segment: segment, entry: isCut ? nil : segment.entry,
-          end: examination.verifiedEnd(of: found), possiblyStaleBelow: examination.report.possiblyStaleBelow)
-      }
-    }
-  }
-
-  /// Verifies segments on several threads, a few at a time: in between it tells how far it has come.
+extension Examination {
+  /// Verifies a catalog's segments on several threads, a few at a time: in between it tells how far it has
+  /// come.
   ///
   /// - Returns: What each gave, in their order.
-  static func run(
-    _ tasks: [SegmentTask], _ catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
-    _ report: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
+  fileprivate func verifySegments(
+    of catalog: Catalog, _ orders: inout OrderComparison, _ threadCount: Int,
+    _ told: @escaping WorkProgress.Report, _ visit: @Sendable ((Journal.Inspector) -> Void) -> Void
   ) throws(NotelogError) -> [Verification] {
-    var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, report)
+    let tasks = catalog.segments.all.compactMap { segment in
+      survey.segments[segment.number].map { (segment: segment, found: $0) }
+    }
+    var progress = WorkProgress(total: tasks.reduce(0) { $0 + $1.found.byteCount }, told)
     // Those of one length together, so that no thread waits long for the others.
     let order =
       threadCount > 1
@@ -163,7 +147,8 @@ private struct SegmentTask: Sendable {
           while let next = queue.next() {
             let number = part[start + next]
             do throws(StorageError) {
-              let outcome = try tasks[number].run(catalog, through: &window) { record, envelope, body in
+              let (segment, found) = tasks[number]
+              let outcome = try verify(segment, found, catalog, through: &window) { record, envelope, body in
                 orders.add(record, envelope)
                 inspect(record, envelope, body)
               }
@@ -182,10 +167,14 @@ private struct SegmentTask: Sendable {
     return outcomes.withLock { $0 }.compactMap { $0 }
   }
 
-  private func run(
-    _ catalog: Catalog, through window: inout Buffer, _ inspect: Journal.Inspector
+  private func verify(
+    _ segment: Segment, _ found: FoundSegment, _ catalog: Catalog, through window: inout Buffer,
+    _ inspect: Journal.Inspector
   ) throws(StorageError) -> Verification {
-    var verifier = SegmentVerifier(found, entry: entry, end: end)
+    // A source that was cut and not finished has no footer to check.
+    let entry = segment.cutEnd == nil ? segment.entry : nil
+    var verifier = SegmentVerifier(found, entry: entry, end: verifiedEnd(of: found))
+    let possiblyStaleBelow = report.possiblyStaleBelow
     // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
     let hasDead = segment.deathCount > 0
     let number = found.number
