@@ -170,7 +170,7 @@ struct Salvage {
         }
         continue
       }
-      if lostPlace?.isTombstone ?? newest.isTombstone {
+      if lostPlace?.isTombstone ?? newest.place.isTombstone {
         report.deletedCount += 1
       } else if lostPlace == nil, let sound = entry.sound, sound.sequence == newest.sequence {
         survivors.append(sound.place)
@@ -181,13 +181,13 @@ struct Salvage {
     }
     report.unnamedRecordCount = max(0, (witness?.lostRecordCount ?? 0) - knownCount)
     report.olderVersions.sort { $0.bytes < $1.bytes }
-    survivors.sort()
+    survivors.sort { $0.bits < $1.bits }
     return survivors
   }
 
   private func place(of version: SalvageTable.Version, _ pile: SalvagePile) -> FrameAddress? {
-    pile.files[Int(version.place.file)].number.map {
-      FrameAddress(segment: $0, offset: Int(version.place.offset), isTombstone: version.isTombstone)
+    pile.files[Int(version.place.segment)].number.map {
+      FrameAddress(segment: $0, offset: version.place.offset, isTombstone: version.place.isTombstone)
     }
   }
 
@@ -199,17 +199,17 @@ struct Salvage {
     if let lostPlace {
       report.add(Finding(.record, segment: lostPlace.segment, offset: lostPlace.offset, record: id))
     } else if let newest {
-      let start = Int(newest.place.offset)
+      let start = newest.place.offset
       let byteCount = aligned(Layout.frameHeaderByteCount + Int(newest.payloadByteCount))
       report.add(
-        .record, in: pile.files[Int(newest.place.file)], start..<start + byteCount, record: id)
+        .record, in: pile.files[Int(newest.place.segment)], start..<start + byteCount, record: id)
     }
   }
 
   private mutating func keepOlder(
     _ id: ID16, _ sound: SalvageTable.Version?, _ survivors: inout [SalvageTable.Place]
   ) {
-    guard keepsPossiblyStale, let sound, !sound.isTombstone else { return }
+    guard keepsPossiblyStale, let sound, !sound.place.isTombstone else { return }
     survivors.append(sound.place)
     report.olderVersions.append(RecordID(id))
   }
@@ -375,7 +375,7 @@ struct SalvageWriter {
     _ report: inout SalvageSummary, _ progress: inout WorkProgress
   ) throws(NotelogError) {
     try copy(survivors, &report, &progress)
-    let chunks = values.keys.flatMap { table.chunks[$0, default: [:]].values }.sorted()
+    let chunks = values.keys.flatMap { table.chunks[$0, default: [:]].values }.sorted { $0.bits < $1.bits }
     noteMissingChunks(table, &report)
     try copy(chunks, &report, &progress)
     try fromStorage(writeLogSegment(firstSequence: nextSequence))
@@ -404,9 +404,9 @@ struct SalvageWriter {
     var next = first
     do throws(StorageError) {
       while next < places.count, builder.end < aim {
-        let index = Int(places[next].file)
+        let index = Int(places[next].segment)
         var reader = pile.files[index].reader()
-        while next < places.count, Int(places[next].file) == index, builder.end < aim {
+        while next < places.count, Int(places[next].segment) == index, builder.end < aim {
           try copy(places[next], from: pile.files[index], &reader, to: &builder, &report)
           next += 1
         }
@@ -427,7 +427,7 @@ struct SalvageWriter {
     _ place: SalvageTable.Place, from file: SalvageFile, _ reader: inout SegmentReader,
     to builder: inout SegmentBuilder, _ report: inout SalvageSummary
   ) throws(StorageError) {
-    let offset = Int(place.offset)
+    let offset = place.offset
     guard let header = try reader.wholeFrame(at: offset) else {
       // It was sound a moment ago: the medium is failing under us.
       report.add(.unreadableBytes, in: file, offset..<offset + Layout.frameHeaderByteCount)

@@ -7,36 +7,29 @@ import NotelogStorage
 
 /// Every record's newest version, and where it can be copied from.
 struct SalvageTable {
-  /// A frame in one of the files.
-  struct Place: Hashable, Comparable {
-    var file: Int32
-    var offset: UInt32
-
-    static func < (left: Place, right: Place) -> Bool {
-      (left.file, left.offset) < (right.file, right.offset)
-    }
-  }
+  /// A frame in one of the files: as its segment, it has the file's place in the pile.
+  typealias Place = FrameAddress
 
   /// A version of a record.
   struct Version {
     let sequence: UInt64
     let place: Place
     let payloadByteCount: UInt32
-    let isTombstone: Bool
     /// Whether its frame can be read.
     let isSound: Bool
 
     init(_ entry: FooterEntry, in file: Int, isSound: Bool) {
       sequence = entry.sequence
-      place = Place(file: Int32(file), offset: UInt32(entry.offset))
+      place = Location(entry, segment: UInt32(file)).place
       payloadByteCount = UInt32(entry.payloadByteCount)
-      (isTombstone, self.isSound) = (entry.kind == .tombstone, isSound)
+      self.isSound = isSound
     }
 
     /// Whether it takes the place of another version: by its transaction, or by its place in the same file.
     func isNewer(than other: Version?) -> Bool {
       guard let other, sequence <= other.sequence else { return true }
-      return sequence == other.sequence && place.file == other.place.file && place.offset > other.place.offset
+      return sequence == other.sequence && place.segment == other.place.segment
+        && place.offset > other.place.offset
     }
   }
 
