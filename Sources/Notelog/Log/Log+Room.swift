@@ -143,10 +143,8 @@ extension Log {
     }
     guard let head, let footer = known.take() else { throw NotelogError.closed(storage.path) }
     let segment = head.segment
-    let frame = footer.frame(at: head.end, header: head.header, salt: segment.salt)
-    let entry = LiveEntry(
-      number: segment.number, byteCount: head.end + footer.byteCount, salt: segment.salt.value,
-      footerChecksum: frame.checksum)
+    let frame = footer.frame(at: head.end, header: head.header)
+    let entry = frame.entry
     do {
       // A head that was closed has given up the room for its footer. Its successor takes none before:
       // **INV-H2**.

@@ -164,9 +164,7 @@ struct Recovery {
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
     let footer = try FooterBuilder(framesOf: found.file, salt: found.salt, to: kept)
-    let checksum = footer.append(to: &buffer, at: kept, header: found.header, salt: found.salt)
-    return LiveEntry(
-      number: found.number, byteCount: kept + buffer.count, salt: found.header.salt, footerChecksum: checksum)
+    return footer.append(to: &buffer, at: kept, header: found.header)
   }
 
   /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is

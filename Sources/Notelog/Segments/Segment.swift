@@ -232,8 +232,9 @@ extension Segment {
     let framesEnd = reading.losses.first?.finding.range.lowerBound ?? end
     if let header = try header() {
       let footer = try FooterBuilder(framesOf: file, salt: salt, to: framesEnd, isWhole: true)
-      let checksum = footer.frame(at: framesEnd, header: header, salt: salt).checksum
-      if checksum == entry.footerChecksum { reading.framesEnd = framesEnd }
+      if footer.frame(at: framesEnd, header: header).entry.footerChecksum == entry.footerChecksum {
+        reading.framesEnd = framesEnd
+      }
     }
     let rest = framesEnd..<max(framesEnd, entry.byteCount)
     if reading.framesEnd != nil {

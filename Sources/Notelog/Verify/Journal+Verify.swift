@@ -351,7 +351,7 @@ struct SegmentVerifier: ~Copyable {
     guard let trailer = found.trailer else { return }
     var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
     var buffer = Buffer()
-    _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header, salt: found.salt)
+    _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header)
     let range = trailer.footerOffset..<found.byteCount
     let isEqual = try buffer.count == range.count ? reader.bytes(range).elementsEqual(buffer.bytes) : false
     if isEqual { return }

@@ -70,8 +70,7 @@ package struct SegmentBuilder: ~Copyable {
   package consuming func publish(_ header: (Int) -> SegmentHeader) throws(StorageError) -> LiveEntry {
     let footerStart = end
     let header = header(footerStart)
-    let checksum = footer.append(to: &buffer, at: footerStart, header: header, salt: salt)
-    let byteCount = end
+    let entry = footer.append(to: &buffer, at: footerStart, header: header)
     do throws(StorageError) {
       try file.writeAll(buffer.bytes, at: written)
       try header.write(to: file)
@@ -82,7 +81,7 @@ package struct SegmentBuilder: ~Copyable {
     }
     file.close()
     try storage.publish(temporaryName, as: FileName.segment(number))
-    return LiveEntry(number: number, byteCount: byteCount, salt: header.salt, footerChecksum: checksum)
+    return entry
   }
 
   /// Gives the output up.
@@ -188,19 +187,18 @@ package struct FooterBuilder: ~Copyable {
   /// What stands before and behind the entries in a finished segment.
   package struct Frame: ~Copyable {
     /// The footer frame's header, and what of its payload precedes the entries.
-    package var start = Buffer(capacity: Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
+    fileprivate var start: Buffer
     /// Padding and trailer.
-    package var end = Buffer(capacity: 8 + Layout.trailerByteCount)
-    package fileprivate(set) var checksum: UInt32 = 0
-
-    package init() {}
+    fileprivate var end: Buffer
+    /// How the live set identifies the segment.
+    package let entry: LiveEntry
   }
 
   /// The frame around the entries, for a footer that starts at `place` of the segment.
-  package func frame(at place: Int, header: SegmentHeader, salt: SegmentSalt) -> Frame {
-    var frame = Frame()
-    frame.start.appendZeros(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
-    var bytes = frame.start.mutableBytes
+  package func frame(at place: Int, header: SegmentHeader) -> Frame {
+    var start = Buffer(capacity: Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
+    start.appendZeros(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
+    var bytes = start.mutableBytes
     header.write(into: &bytes, at: Layout.frameHeaderByteCount)
     bytes.store(UInt32(entryCount), at: Layout.frameHeaderByteCount + Layout.headerByteCount)
     bytes.store(UInt32(isIncomplete ? 1 : 0), at: Layout.frameHeaderByteCount + Layout.headerByteCount + 4)
@@ -210,14 +208,15 @@ package struct FooterBuilder: ~Copyable {
     FrameHeader(
       .footer, payloadByteCount: Layout.footerPrefixByteCount + entriesByteCount, sequence: lastSequence,
       payloadChecksum: checksum.value
-    ).write(into: &bytes, at: 0, salt: salt, place: place)
-    frame.checksum = checksum.value
+    ).write(into: &bytes, at: 0, salt: SegmentSalt(header.salt), place: place)
     let frameByteCount = byteCount - Layout.trailerByteCount
-    let paddingByteCount = frameByteCount - frame.start.count - entriesByteCount
-    frame.end.appendZeros(paddingByteCount)
+    var end = Buffer(capacity: 8 + Layout.trailerByteCount)
+    end.appendZeros(frameByteCount - start.count - entriesByteCount)
     Trailer(footerOffset: place, footerByteCount: frameByteCount, footerChecksum: checksum.value).append(
-      to: &frame.end)
-    return frame
+      to: &end)
+    let entry = LiveEntry(
+      number: header.number, byteCount: place + byteCount, salt: header.salt, footerChecksum: checksum.value)
+    return Frame(start: start, end: end, entry: entry)
   }
 
   /// Writes a footer where its frame says, without putting it together in memory: entries can be many.
@@ -233,14 +232,12 @@ package struct FooterBuilder: ~Copyable {
 
   /// Appends footer frame and trailer to a buffer whose end will be at `place` of the segment.
   ///
-  /// - Returns: The footer checksum.
-  package func append(to buffer: inout Buffer, at place: Int, header: SegmentHeader, salt: SegmentSalt)
-    -> UInt32
-  {
-    let frame = frame(at: place, header: header, salt: salt)
+  /// - Returns: How the live set identifies the segment.
+  package func append(to buffer: inout Buffer, at place: Int, header: SegmentHeader) -> LiveEntry {
+    let frame = frame(at: place, header: header)
     buffer.append(frame.start.bytes)
     forEachPiece { buffer.append($0) }
     buffer.append(frame.end.bytes)
-    return frame.checksum
+    return frame.entry
   }
 }
