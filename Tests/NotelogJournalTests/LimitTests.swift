@@ -130,7 +130,7 @@ import Testing
     }
     // A gap in the numbers is a break in the log: what follows stands in a segment of its own.
     let held = journal.log.enterGate()
-    try journal.log.switchSegment(held, aim: 1 << 14, needing: 0)
+    try journal.log.switchSegment(held, needing: 0)
     journal.log.leaveGate()
     try journal.put(key(2), [2], .durable)
     expectUsedUp { try journal.put(key(3), [3], .durable) }

@@ -201,7 +201,7 @@ extension Journal {
     }
     guard hasDeadBytes else { return }
     while true {
-      do { return try log.switchSegment(held, aim: log.space.affordableAim, needing: 0) } catch {
+      do { return try log.switchSegment(held, needing: 0) } catch {
         try log.space.free(after: error)
       }
     }

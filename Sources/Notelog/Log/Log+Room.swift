@@ -48,7 +48,6 @@ extension Log {
   private func tryMakeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int
   ) throws(NotelogError) {
-    let aim = space.affordableAim
     try readFooter(held)
     try writeUnsyncedAgain()
     let room = try state.withLock(waking: .nobody) {
@@ -61,16 +60,16 @@ extension Log {
       return (segment, end, allocatedEnd, footer)
     }
     guard let room else {
-      try createHead(held, aim: aim, needing: byteCount + footerByteCount)
+      try createHead(held, needing: byteCount + footerByteCount)
       return
     }
     let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
-    if needed > aim, room.footerByteCount != FooterBuilder().byteCount {
-      try switchSegment(held, aim: aim, needing: byteCount + footerByteCount)
+    if needed > space.affordableAim, room.footerByteCount != FooterBuilder().byteCount {
+      try switchSegment(held, needing: byteCount + footerByteCount)
       return
     }
     guard needed > room.allocatedEnd else { return }
-    let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed, aim: aim)
+    let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed)
     noteAllocation(room.allocatedEnd..<allocatedEnd)
   }
 
@@ -114,9 +113,9 @@ extension Log {
 
   /// Promises space in steps, or just what is needed where a step finds no room.
   private func allocate(
-    _ file: any StorageFile, from start: Int, to needed: Int, aim: Int
+    _ file: any StorageFile, from start: Int, to needed: Int
   ) throws(NotelogError) -> Int {
-    let step = min(SegmentSize.allocationStep, max(aim - start, 0))
+    let step = min(SegmentSize.allocationStep, max(space.affordableAim - start, 0))
     // Near the bound of the space contract nothing is taken that is not needed yet.
     let room = options.compactsAutomatically ? max(space.contract().room, 0) : step
     let wished = space.isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
@@ -131,7 +130,7 @@ extension Log {
   }
 
   /// Finishes the head and goes on in a new segment.
-  func switchSegment(_ held: borrowing GateHeld, aim: Int, needing byteCount: Int) throws(NotelogError) {
+  func switchSegment(_ held: borrowing GateHeld, needing byteCount: Int) throws(NotelogError) {
     try waitUntilQuiet()
     try writeUnsyncedAgain()
     try syncOlderSegments(held)
@@ -152,7 +151,7 @@ extension Log {
         try fromStorage(segment.file.promise(head.allocatedEnd..<entry.byteCount))
         noteAllocation(head.allocatedEnd..<entry.byteCount)
       }
-      try createHead(held, finishing: entry, aim: aim, needing: byteCount)
+      try createHead(held, finishing: entry, needing: byteCount)
     } catch {
       // The old head goes on.
       known = consume footer
@@ -180,7 +179,7 @@ extension Log {
   /// Creates a segment and makes it the head, the first or the one behind a head that is about to be finished.
   /// It exists once it and its name are durable.
   private func createHead(
-    _: borrowing GateHeld, finishing finished: LiveEntry? = nil, aim: Int, needing byteCount: Int
+    _: borrowing GateHeld, finishing finished: LiveEntry? = nil, needing byteCount: Int
   ) throws(NotelogError) {
     let salt = options.random()
     let (header, live) = try state.withLock { state throws(NotelogError) in
@@ -199,7 +198,7 @@ extension Log {
     let file = try fromStorage(storage.openFile(name, .createNew))
     let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
     let allocatedEnd: Int
-    do { allocatedEnd = try allocate(file, from: 0, to: needed, aim: aim) } catch {
+    do { allocatedEnd = try allocate(file, from: 0, to: needed) } catch {
       // Nothing was promised and nothing written: what stays of it is an interrupted creation.
       file.close()
       try? storage.unlink(name)

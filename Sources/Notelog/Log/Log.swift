@@ -192,10 +192,7 @@ final class Log: Sendable {
           after: &previousVersions, &state)
       } catch {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
-        let failure = Log.poisoned(error)
-        state.failure = failure
-        options.tell?(.poisoned(failure))
-        throw failure
+        throw poison(error, &state)
       }
       state.nextVisible += 1
       if frames.first?.header.kind != .liveChange {
@@ -241,17 +238,9 @@ final class Log: Sendable {
   }
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
-  func poison(_ cause: StorageError) -> NotelogError {
-    let error = Self.poisoned(cause)
-    state.withLock { state in
-      guard state.failure == nil else { return }
-      state.failure = error
-      options.tell?(.poisoned(error))
-    }
-    return error
-  }
+  func poison(_ cause: StorageError) -> NotelogError { state.withLock { poison(cause, &$0) } }
 
-  private static func poisoned(_ cause: StorageError) -> NotelogError {
+  private func poison(_ cause: StorageError, _ state: inout LogState) -> NotelogError {
     let reason = SystemErrno.message(cause.errno)
     var error = NotelogError(
       .poisoned,
@@ -259,6 +248,10 @@ final class Log: Sendable {
       errno: cause.errno)
     error.cause = cause
     if !cause.folder.isEmpty { error.path = cause.folder }
+    if state.failure == nil {
+      state.failure = error
+      options.tell?(.poisoned(error))
+    }
     return error
   }
 }
