@@ -19,7 +19,7 @@ extension Journal {
     guard log.space.contract().isDue else { return false }
     try enterCompactor()
     defer { compactor.leave() }
-    return try compactWhileDue(budget.untilCancelled)
+    return try compact(budget.untilCancelled) { log.space.contract().isDue }
   }
 
   /// How much a transaction of so many bytes, its part of the footer included, may make the files longer, at
@@ -46,18 +46,7 @@ extension Journal {
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
     defer { compactor.leave() }
     guard holdsLock else { return }
-    do {
-      var run = CompactionRun(share: .automatic, budget: .unlimited)
-      defer { tell(run.result) }
-      defer { if log.space.isTight { log.space.endTightness() } }
-      try loadIndex()
-      while !hasRoom(), try step(&run) {}
-      if !hasRoom() {
-        // What is dead in the head counts too.
-        try finishHeadWithDeadBytes()
-        while !hasRoom(), try step(&run) {}
-      }
-    } catch {}
+    _ = try? compact(.unlimited, withHead: true) { !hasRoom() }
     if !hasRoom() { noteUseless(includesHead: true) }
   }
 
@@ -77,9 +66,8 @@ extension Journal {
     }
     defer { compactor.leave() }
     guard holdsLock else { return }
-    do {
-      try compactWhileDue(WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount)))
-    } catch {}
+    let budget = WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount))
+    _ = try? compact(budget) { log.space.contract().isDue }
   }
 
   /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after
@@ -116,20 +104,25 @@ extension Journal {
   /// fifths of the segments that are chosen live, and as much again.
   private static let compactedPerWritten = 8
 
-  /// Compacts until it is no longer due. The caller has entered the compactor.
-  @discardableResult
-  private func compactWhileDue(_ budget: WorkBudget) throws(NotelogError) -> Bool {
+  /// Compacts as long as that is needed, and what is dead in the head too where it counts. The caller has
+  /// entered the compactor.
+  ///
+  /// - Returns: Whether there is more to do.
+  private func compact(
+    _ budget: WorkBudget, withHead: Bool = false, while isNeeded: () -> Bool
+  ) throws(NotelogError) -> Bool {
     try loadIndex()
     var run = CompactionRun(share: .automatic, budget: budget)
     defer { tell(run.result) }
     unlinkDeferred()
     defer { if log.space.isTight { log.space.endTightness() } }
-    while log.space.contract().isDue {
-      if try step(&run) { continue }
-      if !run.isOver { noteUseless(includesHead: false) }
-      return run.result.isUnfinished
+    while isNeeded(), try step(&run) {}
+    if withHead, isNeeded() {
+      try finishHeadWithDeadBytes()
+      while isNeeded(), try step(&run) {}
     }
-    return false
+    if isNeeded(), !run.isOver { noteUseless(includesHead: withHead) }
+    return run.result.isUnfinished
   }
 
   /// How much is live in each segment is known only when all of the index is, and where the chunks are.
