@@ -69,10 +69,10 @@ import Testing
     buffer.appendZeros(40)
     var bytes = buffer.mutableBytes
     CommitMark(frameCount: 1, firstOffset: 4608, floor: floor).write(into: &bytes, at: 0)
-    CloseMark(place: floor, liveCount: 0, liveChecksum: 0).write(into: &bytes, at: 24)
+    CloseMark(place: floor, live: LiveSet(), nextSequence: 0).write(into: &bytes, at: 24)
     return (
       CommitMark(payload: buffer.bytes.extracting(0..<24)) != nil,
-      CloseMark(payload: buffer.bytes.extracting(24..<40)) != nil
+      CloseMark(FrameHeader(.close), payload: buffer.bytes.extracting(24..<40)) != nil
     )
   }
 

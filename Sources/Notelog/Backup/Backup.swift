@@ -202,9 +202,8 @@ struct Backup {
   /// What the manifest says of the log's end.
   private var end: BackupManifest.End? {
     guard let head else { return nil }
-    return BackupManifest.End(
-      header: head.header, nextSequence: source.nextSequence, liveCount: source.live.count,
-      liveChecksum: source.live.checksum)
+    let mark = CloseMark(place: source.end, live: source.live, nextSequence: source.nextSequence)
+    return BackupManifest.End(header: head.header, mark: mark)
   }
 
   // MARK: - Parts
@@ -251,7 +250,7 @@ struct Backup {
     guard let end else { return }
     let position = source.end
     var closing = Buffer()
-    end.appendClosing(to: &closing, at: position)
+    end.mark.appendFrame(to: &closing, salt: head.salt)
     // A file that ends too early is damage, which verifying the copy finds.
     let byteCount = min(position.offset, head.byteCount)
     var checksum = try Checksum.of(ForgivingFile(head.file, byteCount: byteCount), byteCount)

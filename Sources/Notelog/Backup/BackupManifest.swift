@@ -19,20 +19,8 @@ struct BackupManifest: Equatable, Sendable {
   /// for a whole one.
   struct End: Equatable, Sendable {
     var header: SegmentHeader
-    /// The sequence number that the next transaction would have got.
-    var nextSequence: UInt64
-    /// What the close mark says of the live set.
-    var liveCount: Int
-    var liveChecksum: UInt32
-
-    /// Appends the frame of the close mark that the copy of the log ends in.
-    func appendClosing(to buffer: inout Buffer, at position: LogPosition) {
-      CloseMark(place: position, liveCount: liveCount, liveChecksum: liveChecksum).appendFrame(
-        to: &buffer, sequence: nextSequence, salt: SegmentSalt(header.salt), place: position.offset)
-    }
-
-    /// What that frame takes.
-    static let closingByteCount = Layout.frameHeaderByteCount + CloseMark.byteCount
+    /// The close mark that the copy of the log ends in, where the backup does.
+    var mark: CloseMark
   }
 
   var storeID: ID16
@@ -77,9 +65,11 @@ extension BackupManifest {
       guard let header = try? SegmentHeader(bytes, at: 64), header.number == position.segment,
         position.offset >= Layout.firstFrameOffset, position.offset % 8 == 0
       else { return nil }
-      end = End(
-        header: header, nextSequence: bytes.load(UInt64.self, at: 48),
-        liveCount: Int(bytes.load(UInt32.self, at: 56)), liveChecksum: bytes.load(UInt32.self, at: 60))
+      var mark = CloseMark(
+        place: position, live: LiveSet(), nextSequence: bytes.load(UInt64.self, at: 48))
+      mark.liveCount = Int(bytes.load(UInt32.self, at: 56))
+      mark.liveChecksum = bytes.load(UInt32.self, at: 60)
+      end = End(header: header, mark: mark)
     }
   }
 
@@ -95,9 +85,9 @@ extension BackupManifest {
     position.write(into: &bytes, at: 32)
     bytes.store(generation, at: 40)
     if let end {
-      bytes.store(end.nextSequence, at: 48)
-      bytes.store(UInt32(end.liveCount), at: 56)
-      bytes.store(end.liveChecksum, at: 60)
+      bytes.store(end.mark.nextSequence, at: 48)
+      bytes.store(UInt32(end.mark.liveCount), at: 56)
+      bytes.store(end.mark.liveChecksum, at: 60)
       end.header.write(into: &bytes, at: 64)
     }
     let checksum = Checksum.of(buffer.bytes)
@@ -203,7 +193,7 @@ extension BackupManifest.Part {
 
   /// How many of its bytes are the segment's own: the log's end is closed by a mark of the backup's.
   var ownByteCount: Int {
-    kind == .segment ? entry.byteCount : entry.byteCount - BackupManifest.End.closingByteCount
+    kind == .segment ? entry.byteCount : entry.byteCount - CloseMark.frameByteCount
   }
 
   /// What does not check in the part's file, which is read from its first byte to its last.

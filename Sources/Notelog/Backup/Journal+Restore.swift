@@ -83,7 +83,7 @@ extension Journal {
       try file.copyVerified(ForgivingFile(source, byteCount: byteCount), byteCount)
     }
     let isSound = try part.hasItsBytes(file)
-    if !isSound, let end { try end.write(to: file, at: manifest.position) }
+    if !isSound, let end { try end.write(to: file) }
     if isSound, let end { try beginBranch(branch, in: file, of: end.header) }
     try file.makeDurable()
     try target.move(name + FileName.partialSuffix, to: name)
@@ -107,10 +107,10 @@ extension Journal {
 
 extension BackupManifest.End {
   /// Writes what is known of the log's last segment: both copies of its header, and the mark that it ends in.
-  fileprivate func write(to file: any StorageFile, at position: LogPosition) throws(StorageError) {
+  fileprivate func write(to file: any StorageFile) throws(StorageError) {
     try header.write(to: file)
     var buffer = Buffer()
-    appendClosing(to: &buffer, at: position)
-    try file.writeAll(buffer.bytes, at: position.offset)
+    mark.appendFrame(to: &buffer, salt: SegmentSalt(header.salt))
+    try file.writeAll(buffer.bytes, at: mark.place.offset)
   }
 }

@@ -160,7 +160,7 @@ extension Journal {
       try log.state.withLock { state throws(NotelogError) in
         state.head = try fromStorage(
           Self.reopenHead(head, end: closing.range.upperBound, catalog, storage))
-        state.floor = LogPosition(segment: head.number, offset: closing.range.lowerBound)
+        state.floor = closing.place
         state.visibleEnd = state.floor
         state.startAt(
           max(closing.nextSequence, state.nextVisible, head.header.firstSequence),
@@ -199,7 +199,7 @@ extension Journal {
 
   /// The close mark that the log ends in, if it is one of what is known, and nobody says that there was more.
   private func end(_ lastClose: LastClose?, _ names: FolderNames) throws(StorageError) -> (
-    FoundSegment, Closing
+    FoundSegment, CloseMark
   )? {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
     // But for the head, all are in the live set, if nothing is wrong.
@@ -207,10 +207,9 @@ extension Journal {
       let found = try Survey.read(place.segment, in: storage), found.badCopies.isEmpty,
       found.header.writeFlags == 0,
       let closing = try found.closing(),
-      closing.mark.speaks(of: live)
+      closing.speaks(of: live)
     else { return nil }
-    let mark = LogPosition(segment: place.segment, offset: closing.range.lowerBound)
-    if let lastClose, lastClose.storeID == storeID, lastClose.mark > mark { return nil }
+    if let lastClose, lastClose.storeID == storeID, lastClose.mark > closing.place { return nil }
     return (found, closing)
   }
 

@@ -318,40 +318,36 @@ extension Journal {
     // A segment may have been finished after the last transaction was durable.
     try log.syncOlderSegments(held)
     if isForGood { writeCheckpointAtClose(held) }
-    let ending = try log.state.withLock { state throws(NotelogError) -> Ending? in
+    let ending = try log.state.withLock {
+      state throws(NotelogError) -> (segment: Segment, mark: CloseMark)? in
       if let failure = state.failure { throw failure }
       guard let head = state.head, head.isTouched else { return nil }
       let mark = CloseMark(
-        place: LogPosition(segment: head.segment.number, offset: head.end), liveCount: state.live.count,
-        liveChecksum: state.live.checksum)
-      return (head.segment, mark, state.nextSequence)
+        place: LogPosition(segment: head.segment.number, offset: head.end), live: state.live,
+        nextSequence: state.nextSequence)
+      return (head.segment, mark)
     }
     guard let ending else { return }
-    do { try write(ending) } catch {
+    do { try write(ending.mark, in: ending.segment) } catch {
       throw NotelogError(.inputOutput, "the store could not be closed in order", in: path, cause: error)
     }
-    tellLastClose(ending)
+    tellLastClose(ending.mark)
   }
 
-  /// The segment that the log ends in, its close mark, and the number that the next transaction gets.
-  private typealias Ending = (segment: Segment, mark: CloseMark, nextSequence: UInt64)
-
-  private func write(_ ending: Ending) throws(StorageError) {
-    let (file, end) = (ending.segment.file, ending.mark.place.offset)
+  /// Ends a segment with a close mark.
+  private func write(_ mark: CloseMark, in segment: Segment) throws(StorageError) {
     var buffer = Buffer()
-    ending.mark.appendFrame(
-      to: &buffer, sequence: ending.nextSequence, salt: ending.segment.salt, place: end)
-    try file.writeAll(buffer.bytes, at: end)
-    try file.setLength(end + buffer.count)
-    try log.timing(file.makeDurable)
+    mark.appendFrame(to: &buffer, salt: segment.salt)
+    try segment.file.writeAll(buffer.bytes, at: mark.place.offset)
+    try segment.file.setLength(mark.range.upperBound)
+    try log.timing(segment.file.makeDurable)
   }
 
   /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not
   /// synced: an older one says less, and nothing false.
-  private func tellLastClose(_ ending: Ending) {
+  private func tellLastClose(_ mark: CloseMark) {
     var buffer = Buffer(capacity: LastClose.byteCount)
-    LastClose(storeID: storeID, mark: ending.mark.place, nextSequence: ending.nextSequence).append(
-      to: &buffer)
+    LastClose(storeID: storeID, mark: mark.place, nextSequence: mark.nextSequence).append(to: &buffer)
     try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
   }
 

@@ -6,9 +6,6 @@ import NotelogStorage
 import Synchronization
 
 extension Log {
-  /// What a close mark takes; room for one is always promised.
-  private static let closeMarkByteCount = aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
-
   /// Sees to it that the head has promised space for a transaction and for the footer and close mark behind
   /// it.
   func makeRoom(
@@ -63,7 +60,9 @@ extension Log {
       try createHead(held, needing: byteCount + footerByteCount)
       return
     }
-    let needed = room.end + byteCount + room.footerByteCount + footerByteCount + Self.closeMarkByteCount + 8
+    // Room for a close mark is always promised.
+    let behind = footerByteCount + CloseMark.frameByteCount + 8
+    let needed = room.end + byteCount + room.footerByteCount + behind
     if needed > space.affordableAim, room.footerByteCount != FooterBuilder().byteCount {
       try switchSegment(held, needing: byteCount + footerByteCount)
       return
@@ -196,7 +195,7 @@ extension Log {
     let start = header.start(live: live)
     let name = FileName.segment(header.number)
     let file = try fromStorage(storage.openFile(name, .createNew))
-    let needed = start.count + byteCount + FooterBuilder().byteCount + Self.closeMarkByteCount + 8
+    let needed = start.count + byteCount + FooterBuilder().byteCount + CloseMark.frameByteCount + 8
     let allocatedEnd: Int
     do { allocatedEnd = try allocate(file, from: 0, to: needed) } catch {
       // Nothing was promised and nothing written: what stays of it is an interrupted creation.

@@ -11,7 +11,7 @@ import NotelogStorage
 struct ClosedStore {
   let checkpoint: CheckpointFile
   let head: FoundSegment
-  let closing: Closing
+  let closing: CloseMark
   let live: LiveSet
   /// All segments, those that were not read to be opened when they are.
   let segments: [Segment]
@@ -20,7 +20,7 @@ struct ClosedStore {
 
   /// Where the log ends, and up to where everything is durable.
   var end: LogPosition { LogPosition(segment: head.number, offset: closing.range.upperBound) }
-  var floor: LogPosition { LogPosition(segment: head.number, offset: closing.range.lowerBound) }
+  var floor: LogPosition { closing.place }
 
   /// Nothing where anything at all is not as it should be: then the store has to be examined.
   init?(_ storage: any Storage, _ lock: any StorageFile, storeID: ID16?) throws(StorageError) {
@@ -76,17 +76,17 @@ struct ClosedStore {
   /// The live set that the close mark speaks of: the checkpoint's, where nothing came or went since, or else
   /// the head's.
   private static func live(
-    _ checkpoint: CheckpointHead, _ head: FoundSegment, _ closing: Closing
+    _ checkpoint: CheckpointHead, _ head: FoundSegment, _ closing: CloseMark
   ) throws(StorageError) -> LiveSet? {
     var live = LiveSet(checkpoint.segments.filter(\.isFinished).map(\.entry))
-    if closing.mark.speaks(of: live) { return live }
-    var reader = SegmentReader(head.file, salt: head.salt, end: closing.range.lowerBound)
+    if closing.speaks(of: live) { return live }
+    var reader = SegmentReader(head.file, salt: head.salt, end: closing.place.offset)
     guard let beginning = try reader.liveSet(of: head.header) else { return nil }
     live = beginning.set
-    if closing.mark.speaks(of: live) { return live }
-    var walk = head.walk(from: beginning.end, to: closing.range.lowerBound)
+    if closing.speaks(of: live) { return live }
+    var walk = head.walk(from: beginning.end, to: closing.place.offset)
     try walk.applyLiveChanges(to: &live)
-    return closing.mark.speaks(of: live) ? live : nil
+    return closing.speaks(of: live) ? live : nil
   }
 }
 

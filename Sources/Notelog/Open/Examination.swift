@@ -193,11 +193,9 @@ extension Examination {
   /// position, and none has to be looked for.
   private mutating func findClosing() throws(StorageError) -> Bool {
     guard let last = log.last, !last.isCut, last.header.kind == .log else { return false }
-    guard let found = try last.closing() else { return false }
-    let position = LogPosition(segment: last.number, offset: found.range.lowerBound)
-    guard witnesses.floor <= position else { return false }
-    witnesses.hear(position, before: found.nextSequence)
-    closing = found.mark
+    guard let mark = try last.closing(), witnesses.floor <= mark.place else { return false }
+    witnesses.hear(mark.place, before: mark.nextSequence)
+    closing = mark
     return true
   }
 

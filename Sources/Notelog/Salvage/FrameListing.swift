@@ -116,7 +116,9 @@ extension SalvageFile {
         "of \(mark.frameCount) from offset \(mark.firstOffset); floor \(mark.floor.segment):\(mark.floor.offset)"
         + (mark.time == 0 ? "" : "; at \(mark.time) ms since 1970")
     case .close:
-      guard let mark = CloseMark(payload: try reader.payload(of: header, at: place)) else { return "" }
+      guard let mark = CloseMark(header, payload: try reader.payload(of: header, at: place)) else {
+        return ""
+      }
       return "at \(mark.place.segment):\(mark.place.offset)"
     case .record, .tombstone, .chunk, .liveChange, .liveSet, .footer: return ""
     }

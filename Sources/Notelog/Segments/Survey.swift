@@ -51,9 +51,12 @@ struct FoundSegment {
   }
 
   /// The close mark that it ends in; nothing where it ends otherwise.
-  func closing() throws(StorageError) -> Closing? {
+  func closing() throws(StorageError) -> CloseMark? {
     var reader = reader
-    return try reader.closing()
+    var mark = try reader.closing()
+    // It is where it lies, whatever it says.
+    mark?.place.segment = number
+    return mark
   }
 
   /// Whether the footer that its trailer speaks of checks.

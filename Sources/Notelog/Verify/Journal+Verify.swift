@@ -210,8 +210,7 @@ extension Examination {
       return nil
     }
     return Finding(
-      .closeMark, segment: end.segment, offset: end.offset,
-      byteCount: aligned(Layout.frameHeaderByteCount + CloseMark.byteCount))
+      .closeMark, segment: end.segment, offset: end.offset, byteCount: CloseMark.frameByteCount)
   }
 
   /// How many frames the footers of the live set can list, at most.

@@ -43,22 +43,31 @@ package struct CommitMark: Equatable, Sendable {
   }
 }
 
-/// The payload of a close mark.
+/// A close mark: its payload, and the number in its header.
 package struct CloseMark: Equatable, Sendable {
   package static let byteCount = 16
+  /// What its frame takes.
+  package static let frameByteCount = aligned(Layout.frameHeaderByteCount + byteCount)
 
   package var place: LogPosition
   package var liveCount: Int
   package var liveChecksum: UInt32
+  /// The number that the next transaction gets.
+  package var nextSequence: UInt64
 
-  package init(place: LogPosition, liveCount: Int, liveChecksum: UInt32) {
+  /// Where its frame lies in its segment.
+  package var range: Range<Int> { place.offset..<place.offset + Self.frameByteCount }
+
+  package init(place: LogPosition, live: LiveSet, nextSequence: UInt64) {
     self.place = place
-    self.liveCount = liveCount
-    self.liveChecksum = liveChecksum
+    liveCount = live.count
+    liveChecksum = live.checksum
+    self.nextSequence = nextSequence
   }
 
-  package init?(payload bytes: RawSpan) {
+  package init?(_ header: FrameHeader, payload bytes: RawSpan) {
     guard bytes.byteCount == Self.byteCount else { return nil }
+    nextSequence = header.sequence
     place = LogPosition(bytes, at: 0)
     liveCount = Int(bytes.load(UInt32.self, at: 8))
     liveChecksum = bytes.load(UInt32.self, at: 12)
@@ -75,16 +84,16 @@ package struct CloseMark: Equatable, Sendable {
     bytes.store(liveChecksum, at: offset + 12)
   }
 
-  /// Appends the mark's frame to a buffer whose end will be at `offset` of a segment.
-  package func appendFrame(to buffer: inout Buffer, sequence: UInt64, salt: SegmentSalt, place offset: Int) {
+  /// Appends the mark's frame to a buffer whose end will be at the mark's place.
+  package func appendFrame(to buffer: inout Buffer, salt: SegmentSalt) {
     let start = buffer.count
     buffer.appendZeros(Layout.frameHeaderByteCount + Self.byteCount)
     var bytes = buffer.mutableBytes
     let payloadStart = start + Layout.frameHeaderByteCount
     write(into: &bytes, at: payloadStart)
     let header = FrameHeader(
-      .close, sequence: sequence, of: bytes.bytes.extracting(droppingFirst: payloadStart))
-    header.write(into: &bytes, at: start, salt: salt, place: offset)
+      .close, sequence: nextSequence, of: bytes.bytes.extracting(droppingFirst: payloadStart))
+    header.write(into: &bytes, at: start, salt: salt, place: place.offset)
   }
 }
 

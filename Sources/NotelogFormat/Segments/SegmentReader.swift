@@ -184,23 +184,14 @@ extension SegmentReader {
 
 // MARK: - What a log segment says of the whole store: the live set it begins with, the close mark it may end in. FORMAT.md §4 and §6.
 
-/// A close mark that a segment ends in.
-package struct Closing {
-  package let mark: CloseMark
-  /// Where its frame lies.
-  package let range: Range<Int>
-  /// The number that the next transaction gets.
-  package let nextSequence: UInt64
-}
-
 extension SegmentReader {
   /// The close mark that the segment ends in; nothing where it ends otherwise.
-  package mutating func closing() throws(StorageError) -> Closing? {
-    let start = end - aligned(Layout.frameHeaderByteCount + CloseMark.byteCount)
+  package mutating func closing() throws(StorageError) -> CloseMark? {
+    let start = end - CloseMark.frameByteCount
     guard start > Layout.firstFrameOffset, start % 8 == 0, let header = try wholeFrame(at: start, .close),
-      let mark = CloseMark(payload: try payload(of: header, at: start)), mark.place.offset == start
+      let mark = CloseMark(header, payload: try payload(of: header, at: start)), mark.place.offset == start
     else { return nil }
-    return Closing(mark: mark, range: start..<end, nextSequence: header.sequence)
+    return mark
   }
 
   /// The live set that the segment begins with, and where its frame ends; nothing where it isn't the one that

@@ -154,7 +154,7 @@ extension SegmentWalk {
       return CommitMark(payload: try reader.payload(of: header, at: place))?.floor
     case .close:
       guard try reader.isWhole(header, at: place) else { return nil }
-      let named = CloseMark(payload: try reader.payload(of: header, at: place))?.place
+      let named = CloseMark(header, payload: try reader.payload(of: header, at: place))?.place
       return named?.offset == place ? named : nil
     case .record, .tombstone, .chunk, .liveChange, .liveSet, .footer:
       return nil
@@ -236,7 +236,8 @@ extension SegmentWalk {
         return .transaction(
           TransactionRange(sequence: header.sequence, start: start, markStart: place, end: end, mark: mark))
       case .close:
-        guard frameCount == 0, let mark = CloseMark(payload: try reader.payload(of: header, at: place)),
+        guard frameCount == 0,
+          let mark = CloseMark(header, payload: try reader.payload(of: header, at: place)),
           mark.place.offset == place
         else { return .broken }
         return .close(end: end)
