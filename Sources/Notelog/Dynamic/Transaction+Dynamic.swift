@@ -20,11 +20,9 @@ extension Transaction {
     let plan = try checkedPlan(of: collection)
     try check(condition, id, plan)
     let byIndex = try resolve(values, plan)
-    encoder.begin()
-    for index in byIndex.keys.sorted() {
-      try encoder.add(index, of: plan) { try byIndex[index]?.store(plan.fields[index], into: &$0) }
+    try merge(id, over: nil, plan, changed: Set(byIndex.keys)) { index, scratch in
+      try byIndex[index]?.store(plan.fields[index], into: &scratch)
     }
-    try emit(id, plan)
     return id
   }
 
