@@ -221,8 +221,6 @@ struct RecordVerifier: ~Copyable {
   /// Whether a key can be used: asking for each value would only make errors.
   private enum Access { case tried, locked, shredded }
   private let store: Store
-  /// The record's directory.
-  private var entries: [FieldEntry] = []
   /// What is known of keys; of the one asked for last first.
   private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
   private var accesses: [UInt32: Access] = [:]
@@ -256,12 +254,11 @@ struct RecordVerifier: ~Copyable {
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)
       found.counts.recordCount += 1
-      try body.read(into: &entries)
-      do throws(NotelogError) { try body.compare(entries, with: envelope) } catch {
+      do throws(NotelogError) { try body.compare(with: envelope) } catch {
         note(error, .records, record)
       }
-      for place in entries.indices {
-        let entry = entries[place]
+      var place = body.start
+      while let entry = try body.next(at: &place) {
         guard let index = plan.index(of: entry.number) else { continue }
         do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
           note(error, entry.flags.contains(.sealed) ? .tags : .records, record)

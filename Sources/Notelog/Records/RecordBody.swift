@@ -121,21 +121,26 @@ struct RecordBody: ~Escapable {
   /// The directory's entries, in order.
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
-    try read(into: &all)
+    all.reserveCapacity(fieldCount)
+    var place = start
+    while let entry = try next(at: &place) { all.append(entry) }
     return all
   }
 
-  /// The same in place of what is in an array, for who goes through many records.
-  func read(into all: inout [FieldEntry]) throws(NotelogError) {
-    all.removeAll(keepingCapacity: true)
-    all.reserveCapacity(fieldCount)
-    var valueStart = Self.headerByteCount + fieldCount * Self.entryByteCount
-    for index in 0..<fieldCount {
-      let offset = Self.headerByteCount + index * Self.entryByteCount
-      let entry = try Self.entry(bytes, at: offset, valueStart)
-      valueStart = entry.range.upperBound
-      all.append(entry)
-    }
+  /// Where an entry is, and its value.
+  typealias Cursor = (index: Int, valueStart: Int)
+
+  /// The place of the first entry.
+  var start: Cursor { (0, Self.headerByteCount + fieldCount * Self.entryByteCount) }
+
+  /// The entry at a place, which moves on to the next; nil behind the last.
+  @inline(__always)
+  func next(at place: inout Cursor) throws(NotelogError) -> FieldEntry? {
+    guard place.index < fieldCount else { return nil }
+    let offset = Self.headerByteCount + place.index * Self.entryByteCount
+    let entry = try Self.entry(bytes, at: offset, place.valueStart)
+    place = (place.index + 1, entry.range.upperBound)
+    return entry
   }
 
   /// The entry with a number, or nil.
@@ -349,10 +354,11 @@ extension RecordBody {
   /// other refers to.
   ///
   /// - Throws: `damaged`, with the field.
-  func compare(_ entries: [FieldEntry], with envelope: RawSpan) throws(NotelogError) {
+  func compare(with envelope: RawSpan) throws(NotelogError) {
     var values: [ID16] = []
     var keyCount = 0
-    for entry in entries {
+    var place = start
+    while let entry = try next(at: &place) {
       let value = bytes.extracting(entry.range)
       if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
       guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }
@@ -361,6 +367,7 @@ extension RecordBody {
         throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
       }
     }
+    if envelope.isEmpty, values.isEmpty { return }
     guard Envelope.values(envelope) == values else {
       throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
     }
