@@ -107,6 +107,11 @@ import Testing
     #expect(["list", "verify", "compact", "add"].nearest(to: typed) == meant)
   }
 
+  /// The bug: each letter more that nothing fits took memory by its square, and names come from files too.
+  @Test func `a word of a million letters is no near miss, and costs nothing`() {
+    #expect(["list", "verify"].nearest(to: String(repeating: "x", count: 1_000_000)) == nil)
+  }
+
   @Test func `an option with two meanings is caught when the table is made`() async {
     await #expect(processExitsWith: .failure) {
       let other = Option(long: "password-file", help: "a flag here, a value everywhere else")

@@ -180,7 +180,10 @@ extension [String] {
       let difference = [Character](word).difference(from: [Character](typed))
       return Swift.max(difference.insertions.count, difference.removals.count)
     }
-    let near = map { (word: $0, distance: distance(to: $0)) }
+    // What differs more in length is not compared: what was typed may come from a hostile file, and be long.
+    let count = typed.count
+    let near = filter { abs($0.count - count) <= Swift.max(1, $0.count / 3) }
+      .map { (word: $0, distance: distance(to: $0)) }
       .filter { $0.distance <= Swift.max(1, $0.word.count / 3) }
       .min { $0.distance < $1.distance }
     if let near { return near.word }

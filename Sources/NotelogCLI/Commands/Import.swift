@@ -205,7 +205,7 @@ private struct ImportBatch {
   let isAcknowledging: Bool
   var pending = RecordBatch()
   /// The collections met so far, by the name that lines give them.
-  var known: [String?: (collection: DynamicCollection, fields: [FieldInfo])] = [:]
+  var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
   /// Whether a commit has failed: what is wrong is not a line then, and trying again would not help.
   var hasFailed = false
   /// The number of the last line that was committed.
@@ -236,7 +236,7 @@ private struct ImportBatch {
     var values: [String: DynamicValue] = [:]
     for field in fields {
       // Where there is none, it says which name may have been meant.
-      let found = try known.first { $0.name == field.name } ?? collection.field(field.name)
+      let found = try known[field.name] ?? collection.field(field.name)
       values[field.name] = try Self.value(field, found)
     }
     // In one transaction, versions of a record take the space of all of them until they are compacted.
@@ -246,10 +246,12 @@ private struct ImportBatch {
 
   private mutating func collection(
     given name: String?
-  ) throws -> (DynamicCollection, [FieldInfo]) {
+  ) throws -> (DynamicCollection, [String: FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
-    let found = (collection, collection.fieldsInUse)
+    let fields = Dictionary(
+      collection.fieldsInUse.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let found = (collection, fields)
     known[name] = found
     return found
   }

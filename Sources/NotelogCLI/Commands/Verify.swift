@@ -32,7 +32,7 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   }
   let found: Verification
   do {
-    found = try withProgress("verifying", missing: call.noStore) { progress in
+    found = try withProgress("verifying", missing: call.noStore, onlyReading: true) { progress in
       try Store.verify(at: call.store, unlocking: credential, progress: progress)
     }
   } catch {

@@ -158,17 +158,18 @@ final class Progress: Sendable {
   }
 }
 
-/// Runs long work of the library, which tells how far it has come, and ends in order on Ctrl-C; what is said of
-/// its errors is as `asking` has it.
+/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking`
+/// has it. On Ctrl-C it ends in order, or at once where it only reads.
 func withProgress<Result>(
   _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
-  _ body: (@escaping (Int, Int) -> Bool) throws -> Result
+  onlyReading: Bool = false, _ body: (@escaping (Int, Int) -> Bool) throws -> Result
 ) throws -> Result {
   let progress = Progress(what)
   defer { progress.finish() }
-  return try Interrupt.deferred {
+  func run() throws -> Result {
     try asking(missing: missing, taken: taken, into: target) {
       try body { done, total in progress.update(done, of: total) }
     }
   }
+  return try onlyReading ? run() : Interrupt.deferred(run)
 }

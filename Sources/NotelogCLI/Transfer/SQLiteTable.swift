@@ -140,11 +140,11 @@ extension SourceTable {
     case UInt8(ascii: "N"): return .json(.null)
     case UInt8(ascii: "I"): return .json(.number(text))
     case UInt8(ascii: "R"):
-      guard let double = Double(text), double.isFinite else {
+      guard let double = Double(text) else {
         throw ToolError(.failed, "row \(row), column '\(column)': '\(text)' is not a double value")
       }
       // Seventeen digits are more than a text of it needs.
-      return .json(.number(double.description))
+      return double.isFinite ? .json(.number(double.description)) : .word(double.description)
     case UInt8(ascii: "T"):
       guard let bytes = bytes(hex: rest), let text = String(validating: bytes, as: UTF8.self) else {
         throw ToolError(.failed, "row \(row), column '\(column)': the text is not UTF-8")
