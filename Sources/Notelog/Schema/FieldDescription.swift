@@ -50,8 +50,10 @@ public struct FieldDescription: Hashable, Sendable {
     _ name: String, _ type: FieldType, key: String = defaultKeyName, keyFrom keyField: String? = nil,
     among keyNames: [String] = [], compressed: Bool = false, padded: Bool = false, optional: Bool = false
   ) -> FieldDescription {
+    // A field has one or the other; who gives both hears of it where the collection is made.
     FieldDescription(
-      name: name, type: type, isOptional: optional, key: keyField == nil ? key : nil, keyField: keyField,
+      name: name, type: type, isOptional: optional,
+      key: keyField == nil || key != defaultKeyName ? key : nil, keyField: keyField,
       keyNames: keyNames, isPadded: padded || compressed, isCompressed: compressed)
   }
 

@@ -20,8 +20,11 @@ struct FieldScratch {
   mutating func append(byteCount: Int, _ body: (inout MutableRawSpan) -> Void) {
     let end = count + byteCount
     if end > bytes.count {
-      // An array is copied as memory, in debug builds too; elements that are repeated come one by one there.
-      bytes += [UInt8](repeating: 0, count: max(end, 256) * 2 - bytes.count)
+      // By hand, so that what is left behind can be wiped.
+      var larger = [UInt8](repeating: 0, count: max(end, 256) * 2)
+      larger.withBytes(in: 0..<count) { $0.copy(bytes.rawSpan.extracting(first: count)) }
+      bytes.wipe()
+      bytes = larger
     }
     bytes.withBytes(in: count..<end) { body(&$0) }
     count = end

@@ -312,8 +312,10 @@ extension Vault {
     let numbers = Set(keyring.wrappingKeys.map(\.number))
     state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
     wipe { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
-    guard state.root != nil, let open else { return }
-    (state.root, state.wrappingKeys, state.names) = (open.root, open.wrappingKeys, open.names)
+    guard state.root != nil else { return }
+    // Who has unlocked meanwhile has checked the keyring before: nothing of this one is open to them.
+    if let open { state.root = open.root }
+    (state.wrappingKeys, state.names) = (open?.wrappingKeys ?? [:], open?.names ?? [:])
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root,
