@@ -51,7 +51,7 @@ final class DamageLog: Sendable {
 
   /// Notes what an error says, where it is about damage.
   func note(_ error: NotelogError) {
-    guard error.code == .damaged, let segment = error.segment else { return }
-    note(Finding(.payload, segment: UInt32(segment), offset: error.offset ?? 0, record: error.record?.bytes))
+    guard error.code == .damaged, let segment = error.segment.flatMap({ UInt32(exactly: $0) }) else { return }
+    note(Finding(.payload, segment: segment, offset: error.offset ?? 0, record: error.record?.bytes))
   }
 }

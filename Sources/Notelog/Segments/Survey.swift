@@ -182,20 +182,21 @@ struct Survey {
     if let second, second.number == number, header?.number != number { header = second }
     let trailer = try Trailer.read(file, byteCount: byteCount)
     // A footer begins with the third copy. Then it says whether it lists all that was in the segment: what
-    // checks the footer checks this.
-    var footer = Buffer()
+    // checks the footer checks this. Who can't read that does not go on as if it listed all.
+    var isIncomplete = false
     if let trailer {
+      var footer = Buffer()
       let place = trailer.footerOffset + Layout.frameHeaderByteCount
-      try footer.fillForgiving(Layout.footerPrefixByteCount, from: file, at: place)
+      if header?.number != number {
+        try footer.fillForgiving(Layout.headerByteCount, from: file, at: place)
+        if let third = try? SegmentHeader(footer.bytes, at: 0), header == nil || third.number == number {
+          header = third
+        }
+      }
+      var state = Buffer()
+      try state.fill(4, from: file, at: place + Layout.headerByteCount + 4)
+      isIncomplete = state.count == 4 && state.bytes.load(UInt32.self, at: 0) == 1
     }
-    if header?.number != number, let third = try? SegmentHeader(footer.bytes, at: 0),
-      header == nil || third.number == number
-    {
-      header = third
-    }
-    let isIncomplete =
-      footer.count == Layout.footerPrefixByteCount
-      && footer.bytes.load(UInt32.self, at: Layout.headerByteCount + 4) == 1
     var badCopies: [Int] = []
     if first == nil || first != header { badCopies.append(0) }
     if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
