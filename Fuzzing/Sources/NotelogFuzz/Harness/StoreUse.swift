@@ -49,7 +49,7 @@ enum StoreUse {
     do {
       let again = try open(disk)
       var buffer = ReadBuffer()
-      let found = try again.read(id, into: &buffer)
+      let found = try again.records.read(id, into: &buffer)
       expect(found != nil, "what was committed is not there")
       try again.close()
     } catch { fatalError("a store that was closed in order does not open: \(error)") }

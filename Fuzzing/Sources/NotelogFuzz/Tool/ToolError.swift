@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/Terminal/ToolError.swift
