@@ -87,6 +87,17 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
+  @Test(.enabled(if: hasSQLite)) func `an infinite number is a text to a column of texts, and no double`()
+    throws
+  {
+    let script = """
+      sqlite3 t.db "CREATE TABLE t (a); INSERT INTO t VALUES ('x'), (9e999); CREATE TABLE d (b REAL); INSERT INTO d VALUES (-9e999)"
+      notelog import my.notelog t.db --from sqlite --table t --yes $quick >/dev/null && notelog list my.notelog t -f a $quick | sed 's/.* //'
+      notelog import my.notelog t.db --from sqlite --table d --yes $quick >/dev/null 2>err; echo $?
+      """
+    try expect(script, .init(out: "x\ninf\n2\n"))
+  }
+
   /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen
   /// digits, and columns were dropped without a word.
   @Test(.enabled(if: hasSQLite)) func `declared types count, and what is not taken is said`() throws {

@@ -185,13 +185,10 @@ struct Survey {
     // checks the footer checks this. Who can't read that does not go on as if it listed all.
     var isIncomplete = false
     if let trailer {
-      var footer = Buffer()
       let place = trailer.footerOffset + Layout.frameHeaderByteCount
       if header?.number != number {
-        try footer.fillForgiving(Layout.headerByteCount, from: file, at: place)
-        if let third = try? SegmentHeader(footer.bytes, at: 0), header == nil || third.number == number {
-          header = third
-        }
+        let third = try readHeader(file, at: place)
+        if header == nil || third?.number == number { header = third }
       }
       var state = Buffer()
       try state.fill(4, from: file, at: place + Layout.headerByteCount + 4)

@@ -298,6 +298,19 @@ import Testing
     #expect((count > 0) == (state == .complete))
   }
 
+  /// The bug: where the medium refused what a footer says of itself, the segment looked whole.
+  @Test func `a footer whose state can't be read is an error to a writer`() throws {
+    let disk = try finishedStore()
+    let file = try ForgedFile(FileName.segment(2), on: disk)
+    let stored = try disk.open(file.name, .read)
+    #expect(try Survey.read(stored, 2)?.isIncomplete == false)
+    let state = file.footer + 40 + 516
+    let error = #expect(throws: StorageError.self) {
+      try Survey.read(FileWithBadBytes(stored, state..<state + 4), 2)
+    }
+    #expect(error?.errno == SystemErrno.inputOutput)
+  }
+
   /// A finished segment from an older copy of the store that went another way since: its number fits, and all
   /// of its checksums.
   @Test func `a finished segment that is not the one of the live set is noticed`() throws {
@@ -322,4 +335,31 @@ import Testing
       #expect(try Journal.verify(copy).report.isDamaged, "\(name)")
     }
   }
+}
+
+/// A file of which the medium refuses some bytes.
+private final class FileWithBadBytes: StorageFile {
+  private let base: any StorageFile
+  private let bad: Range<Int>
+
+  init(_ base: any StorageFile, _ bad: Range<Int>) {
+    (self.base, self.bad) = (base, bad)
+  }
+
+  func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+    guard !bad.overlaps(offset..<offset + bytes.byteCount) else {
+      throw StorageError(.read, base.name, errno: SystemErrno.inputOutput)
+    }
+    return try base.read(into: &bytes, at: offset)
+  }
+  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
+    try base.write(bytes, at: offset)
+  }
+  func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
+  func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
+  func sync() throws(StorageError) { try base.sync() }
+  func startWriteback() { base.startWriteback() }
+  func byteCount() throws(StorageError) -> Int { try base.byteCount() }
+  func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
+  func close() { base.close() }
 }

@@ -112,6 +112,7 @@ private let secret = FieldDescription.sealed("secret", .text, keyFrom: "place", 
     ([.plain("place", .integer), secret], "plain text"),
     ([.plain("place", .text, optional: true), secret], "plain text"),
     ([.sealed("place", .text), secret], "plain text"),
+    ([place, .sealed("secret", .text, key: "home", keyFrom: "place", among: ["home"])], "has a key, and"),
     ([place, .sealed("secret", .text, keyFrom: "place", among: [])], "one of 1 to 255"),
     ([place, .sealed("secret", .text, keyFrom: "place", among: ["a", "a"])], "listed once"),
     (

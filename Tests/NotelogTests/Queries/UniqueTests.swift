@@ -52,6 +52,17 @@ private struct StrictAccount: Record {
     return (store, accounts)
   }
 
+  @Test func `an empty batch writes nothing, whatever it would be checked for`() throws {
+    let folder = try TemporaryFolder()
+    let (store, _) = try store(in: folder)
+    let (commits, revision) = (store.counters.commits, store.snapshot().revision)
+    for durability in [Durability.durable, .flushed, .buffered] {
+      var batch = try store.batch(of: Account.self)
+      #expect(try batch.commit(durability) == revision)
+    }
+    #expect(store.counters.commits == commits && store.snapshot().revision == revision)
+  }
+
   /// Runs `body`, which is refused, and returns whether the conflict names a record.
   private func isRefused(
     naming id: RecordID? = nil, _ body: () throws -> Void, location: SourceLocation = #_sourceLocation
