@@ -91,11 +91,14 @@ import Testing
     throws
   {
     let script = """
-      sqlite3 t.db "CREATE TABLE t (a); INSERT INTO t VALUES ('x'), (9e999); CREATE TABLE d (b REAL); INSERT INTO d VALUES (-9e999)"
-      notelog import my.notelog t.db --from sqlite --table t --yes $quick >/dev/null && notelog list my.notelog t -f a $quick | sed 's/.* //'
-      notelog import my.notelog t.db --from sqlite --table d --yes $quick >/dev/null 2>err; echo $?
+      sqlite3 t.db "CREATE TABLE t (a); INSERT INTO t VALUES ('x'), (9e999);
+        CREATE TABLE d (b REAL); INSERT INTO d VALUES (-9e999)"
+      notelog import my.notelog t.db --from sqlite --table t --plain a --yes $quick >/dev/null
+      notelog list my.notelog t -f a $quick | sed 's/.* //'
+      notelog import my.notelog t.db --from sqlite --table d --plain b --yes $quick 2>&1 >/dev/null
       """
-    try expect(script, .init(out: "x\ninf\n2\n"))
+    try expect(
+      script, .init(out: "x\ninf\nnotelog: error: row 1, column 'b': '-inf' is not a double value\n"))
   }
 
   /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen

@@ -144,7 +144,7 @@ extension SourceTable {
         throw ToolError(.failed, "row \(row), column '\(column)': '\(text)' is not a double value")
       }
       // Seventeen digits are more than a text of it needs.
-      return double.isFinite ? .json(.number(double.description)) : .word(double.description)
+      return .json(.number(double.description))
     case UInt8(ascii: "T"):
       guard let bytes = bytes(hex: rest), let text = String(validating: bytes, as: UTF8.self) else {
         throw ToolError(.failed, "row \(row), column '\(column)': the text is not UTF-8")

@@ -138,7 +138,7 @@ struct SourceColumn: Equatable, Sendable {
         case (.number, .boolean): ["0": .boolean(false), "1": .boolean(true)][text]
         // A number says of no moment since when it counts, but in Core Data's tables.
         case (.number, .date) where found == .date:
-          Double(text).map(DynamicValue.date)
+          Double(text).flatMap { $0.isFinite ? .date($0) : nil }
         default: DynamicValue(json: json, as: type)
         }
     }
@@ -196,6 +196,8 @@ struct ColumnKinds: Equatable, Sendable {
     case .json(.array), .json(.object): documents += 1
     // A word is a number only where printing it gives the same characters: 007, +5, 1E5 and 1.50 are text.
     case .word(let text): count(number: text) { $0 == text }
+    // No JSON has such a number, but SQLite has: it spoils no column of numbers, and is none of their values.
+    case .json(.number("inf")), .json(.number("-inf")): doubles += 1
     // A number of JSON is one however it is written, but for what has more digits than any number keeps.
     case .json(.number(let text)):
       let before = texts
