@@ -98,7 +98,7 @@ import Testing
       notelog import my.notelog t.db --from sqlite --table d --plain b --yes $quick 2>&1 >/dev/null
       """
     try expect(
-      script, .init(out: "x\ninf\nnotelog: error: row 1, column 'b': '-inf' is not a double value\n"))
+      script, .init(2, out: "x\ninf\nnotelog: error: row 1, column 'b': '-inf' is not a double value\n"))
   }
 
   /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen
