@@ -29,9 +29,9 @@ import Testing
   @Test func `a request is laid out as the protocol says`() throws {
     let request = AgentMessage.keep(Self.store, seconds: 900, root: try Self.root())
     let expected: [UInt8] =
-      [54, 0, 1, 2] + (0..<16).map { UInt8($0 * 17) } + [0x84, 3, 0, 0] + [UInt8](repeating: 7, count: 32)
+      [54, 0, 2, 2] + (0..<16).map { UInt8($0 * 17) } + [0x84, 3, 0, 0] + [UInt8](repeating: 7, count: 32)
     #expect(Self.bytes(try request.message()) == expected)
-    #expect(Self.bytes(try AgentMessage.list.message()) == [2, 0, 1, 4])
+    #expect(Self.bytes(try AgentMessage.list.message()) == [2, 0, 2, 4])
   }
 
   @Test func `every message is read as it was made, and no other length of it`() throws {
@@ -70,10 +70,10 @@ import Testing
   }
 
   @Test func `another version, an unknown kind and no time at all are refused`() throws {
-    for body in [[UInt8](), [1], [0, 5], [2, 5], [1, 0], [1, 7], [1, 12], [1, 255]] {
+    for body in [[UInt8](), [2], [0, 5], [1, 5], [3, 5], [2, 0], [2, 7], [2, 12], [2, 255]] {
       #expect(AgentMessage(try SecretBytes(body)) == nil, "\(body)")
     }
-    #expect(AgentMessage(try SecretBytes([1, 2] + [UInt8](repeating: 0, count: 52))) == nil)
+    #expect(AgentMessage(try SecretBytes([2, 2] + [UInt8](repeating: 0, count: 52))) == nil)
   }
 
   @Test func `bytes at random are read or refused, and never a trap`() throws {
@@ -82,7 +82,7 @@ import Testing
       let count = Int.random(in: 0...70, using: &generator)
       var body = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
       // Half of them begin as messages do.
-      if Bool.random(using: &generator), count >= 2 { (body[0], body[1]) = (1, body[1] & 15) }
+      if Bool.random(using: &generator), count >= 2 { (body[0], body[1]) = (2, body[1] & 15) }
       let message = try SecretBytes(body)
       if let read = AgentMessage(message) {
         #expect(Self.bytes(try read.message()).dropFirst(2) == body[...])

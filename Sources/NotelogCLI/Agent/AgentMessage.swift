@@ -35,7 +35,7 @@ enum AgentMessage: Sendable {
   case refused
   case full
 
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
   static let rootSize = 32
   /// The most stores that an agent keeps.
   static let storesMax = 64
