@@ -87,7 +87,7 @@ struct Follower: ~Copyable {
   /// - Returns: Whether it is finished.
   private mutating func walk() throws(StorageError) -> Bool {
     guard let segment else { return false }
-    // What can't be read is news that nobody hears, and no zeros.
+    // A sector that can't be read is an error here: taken for zeros, what stands in it would be missed.
     let file = segment.file.unforgiving
     let byteCount = try file.byteCount()
     var units = SegmentWalk(file, salt: segment.salt, end: byteCount, from: place.offset)

@@ -54,7 +54,7 @@ struct FoundSegment {
   func closing() throws(StorageError) -> CloseMark? {
     var reader = reader
     var mark = try reader.closing()
-    // It is where it lies, whatever it says.
+    // Its offset was checked. Its segment is the one that was read, whatever number the mark has.
     mark?.place.segment = number
     return mark
   }

@@ -154,7 +154,7 @@ package func pauseThread(_ duration: Duration) {
   public func unlock(waking wake: Wake) {
     unlock()
     if wake == .nobody { return }
-    // Where nobody waits, the library sees that at a glance.
+    // Waking a room in which nobody waits costs next to nothing.
     for room in 0..<roomCount {
       // SAFETY: the condition variables live as long as this object.
       if wake.all >> UInt32(room) & 1 != 0 {

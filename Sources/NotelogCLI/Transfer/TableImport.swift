@@ -196,7 +196,7 @@ struct ColumnKinds: Equatable, Sendable {
     case .json(.array), .json(.object): documents += 1
     // A word is a number only where printing it gives the same characters: 007, +5, 1E5 and 1.50 are text.
     case .word(let text): count(number: text) { $0 == text }
-    // No JSON has such a number, but SQLite has: it spoils no column of numbers, and is none of their values.
+    // JSON has no such number, SQLite has. It counts as a double, and a column of doubles refuses it.
     case .json(.number("inf")), .json(.number("-inf")): doubles += 1
     // A number of JSON is one however it is written, but for what has more digits than any number keeps.
     case .json(.number(let text)):

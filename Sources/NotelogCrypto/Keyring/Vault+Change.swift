@@ -112,7 +112,7 @@ extension Vault.Change {
     var key = key
     (key.isShredded, key.current) = (true, KeyReference(rawValue: 0))
     keyring.put(key)
-    // What was under it is known by its rows, of which nothing opens any more.
+    // The rows stay, without their keys: values that were sealed under them are told to be shredded.
     keyring.dataKeys = keyring.dataKeys.compactMap { row in
       if row.number != key.number { return row }
       return keyring.isGrant(row.wrappingKey) ? nil : row.withoutKey(row.wrappingKey)
