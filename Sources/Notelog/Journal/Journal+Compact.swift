@@ -280,9 +280,9 @@ extension Journal {
   private func publish(_ change: LiveChange) throws(NotelogError) {
     var batch = Batch()
     batch.publish(change)
-    let previousVersions = try log.previousVersions(of: &batch)
+    try log.lookUp(&batch)
     let reservation = try reserveNow(for: batch, .durable)
-    _ = try finish(reservation, &batch, after: previousVersions, .durable)
+    try finish(reservation, &batch, .durable)
   }
 
   /// Counts a run of compaction that replaced something, and tells of it.

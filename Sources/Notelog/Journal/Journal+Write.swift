@@ -39,7 +39,7 @@ extension Journal {
     }
     let byteCount = batch.byteCount
     let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
-    var previousVersions = try log.previousVersions(of: &batch)
+    try log.lookUp(&batch)
     let reservation: Log.Reservation
     do {
       try takeTurn()
@@ -47,12 +47,11 @@ extension Journal {
       try check()
       if !log.isUncontested(batch, since: seen) {
         try log.waitUntilQuiet()
-        batch.keep(consume previousVersions)
-        previousVersions = try log.previousVersions(of: &batch)
+        try log.lookUp(&batch)
       }
       reservation = try reserve(for: batch, durability)
     }
-    let sequence = try finish(reservation, &batch, after: consume previousVersions, durability)
+    let sequence = try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     return sequence
   }
@@ -132,7 +131,6 @@ extension Journal {
     _ body: (inout Turn) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
     let result: Result
-    let previousVersions: [Catalog.PreviousVersion]
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
     let seen: UInt64
@@ -146,7 +144,7 @@ extension Journal {
       do { result = try body(&turn) } catch { throw .body(error) }
       do {
         seen = turn.batch.isEmpty && durability == .durable ? try lastWritable() : 0
-        previousVersions = try log.previousVersions(of: &turn.batch)
+        try log.lookUp(&turn.batch)
         reservation = turn.batch.isEmpty ? nil : try reserve(for: turn.batch, durability)
       } catch { throw .journal(error) }
       if let reservation { numbered(reservation.sequence) }
@@ -157,7 +155,7 @@ extension Journal {
         do { try log.awaitDurable(seen) } catch { throw error.ofUnknownOutcome }
         return result
       }
-      _ = try finish(reservation, &turn.batch, after: previousVersions, durability)
+      try finish(reservation, &turn.batch, durability)
     } catch { throw .journal(error) }
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
@@ -178,13 +176,12 @@ extension Journal {
     }
   }
 
+  @discardableResult
   func finish(
-    _ reservation: Log.Reservation, _ batch: inout Batch,
-    after previousVersions: consuming [Catalog.PreviousVersion],
-    _ durability: Durability
+    _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
   ) throws(NotelogError) -> UInt64 {
     do {
-      try log.fill(reservation, with: &batch, after: previousVersions)
+      try log.fill(reservation, with: &batch)
       batch.removeAll()
       if durability == .durable { try log.awaitDurable(reservation.sequence) }
       return reservation.sequence

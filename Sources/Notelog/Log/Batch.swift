@@ -12,21 +12,10 @@ import NotelogFormat
 struct Batch: ~Copyable {
   private(set) var buffer: Buffer
   private(set) var frames: [PendingFrame] = []
-  /// Memory for what the frames replace.
-  private var previousVersions: [Catalog.PreviousVersion] = []
+  /// What the frames replace, in their order: as `Log.lookUp` found it last.
+  var previousVersions: [Catalog.PreviousVersion] = []
 
   init(capacity: Int = 4096) { buffer = Buffer(capacity: capacity) }
-
-  /// Empty memory for what the frames replace.
-  mutating func takePreviousVersions() -> [Catalog.PreviousVersion] {
-    var taken: [Catalog.PreviousVersion] = []
-    swap(&taken, &previousVersions)
-    taken.removeAll(keepingCapacity: true)
-    return taken
-  }
-
-  /// Keeps the memory for the next time.
-  mutating func keep(_ memory: consuming [Catalog.PreviousVersion]) { previousVersions = memory }
 
   /// Whether nothing is in it.
   var isEmpty: Bool { frames.isEmpty }

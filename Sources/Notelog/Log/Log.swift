@@ -106,23 +106,24 @@ final class Log: Sendable {
   ///
   /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and
   ///   records stay in theirs.
-  func previousVersions(of batch: inout Batch) throws(NotelogError) -> [Catalog.PreviousVersion] {
-    var previousVersions = batch.takePreviousVersions()
+  func lookUp(_ batch: inout Batch) throws(NotelogError) {
+    batch.previousVersions.removeAll(keepingCapacity: true)
     for frame in batch.frames {
-      previousVersions.append(frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
+      batch.previousVersions.append(
+        frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
     }
     do throws(StorageError) {
-      for index in previousVersions.indices where batch.frames[index].header.kind.isVersion {
-        try catalog.find(&previousVersions[index], of: batch.frames[index].header.id)
+      for index in batch.frames.indices where batch.frames[index].header.kind.isVersion {
+        try catalog.find(&batch.previousVersions[index], of: batch.frames[index].header.id)
       }
     } catch {
       // A log that takes no more writes says so, whatever else can't be read.
       try state.withLock { state throws(NotelogError) in try state.checkWritable(at: storage.path) }
       throw NotelogError(error)
     }
-    guard options.keepsCollections else { return previousVersions }
-    for index in previousVersions.indices {
-      guard let known = previousVersions[index].location, !known.isTombstone else { continue }
+    guard options.keepsCollections else { return }
+    for index in batch.frames.indices {
+      guard let known = batch.previousVersions[index].location, !known.isTombstone else { continue }
       try require(batch.frames[index].header, in: known.collection)
     }
     if batch.collection == nil, batch.hasVersions {
@@ -132,7 +133,6 @@ final class Log: Sendable {
         collections[frame.header.id] = frame.header.collection
       }
     }
-    return previousVersions
   }
 
   /// Refuses a frame whose id is another collection's.
@@ -157,29 +157,19 @@ final class Log: Sendable {
   }
 
   /// Writes a batch into its place, and makes it visible when everything before it is.
-  func fill(
-    _ reservation: Reservation, with batch: inout Batch,
-    after previousVersions: consuming [Catalog.PreviousVersion]
-  ) throws(NotelogError) {
+  func fill(_ reservation: Reservation, with batch: inout Batch) throws(NotelogError) {
     batch.complete(
       sequence: reservation.sequence, salt: reservation.segment.salt, place: reservation.offset,
       floor: reservation.floor, time: branch.keepsTimes ? options.clock() : 0)
     do { try reservation.segment.file.writeAll(batch.buffer.bytes, at: reservation.offset) } catch {
       throw poison(error)
     }
-    try show(batch, at: reservation, after: &previousVersions)
-    batch.keep(previousVersions)
-  }
-
-  /// Makes a batch that was written visible, when everything before it is.
-  private func show(
-    _ batch: borrowing Batch, at reservation: Reservation,
-    after previousVersions: inout [Catalog.PreviousVersion]
-  ) throws(NotelogError) {
     let end = LogPosition(
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
-    let frames = batch.frames
-    let bytes = batch.buffer.bytes
+    // Taken out of the batch, whose bytes are lent meanwhile.
+    var previousVersions: [Catalog.PreviousVersion] = []
+    swap(&previousVersions, &batch.previousVersions)
+    defer { swap(&previousVersions, &batch.previousVersions) }
     try state.withLock(
       when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
       in: { _ in LogRoom.order(of: reservation.sequence) },
@@ -188,20 +178,20 @@ final class Log: Sendable {
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
         try apply(
-          frames, bytes, in: reservation.segment, at: reservation.offset, sequence: reservation.sequence,
-          after: &previousVersions, &state)
+          batch.frames, batch.buffer.bytes, in: reservation.segment, at: reservation.offset,
+          sequence: reservation.sequence, after: &previousVersions, &state)
       } catch {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
         throw poison(error, &state)
       }
       state.nextVisible += 1
-      if frames.first?.header.kind != .liveChange {
+      if batch.frames.first?.header.kind != .liveChange {
         state.commitCount += 1
         state.committedByteCount += batch.buffer.count
       }
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
-      watch.tell(reservation.sequence, frames)
+      watch.tell(reservation.sequence, batch.frames)
     }
   }
 
