@@ -207,6 +207,23 @@ import Testing
     #expect(try reopened.body(of: key(1)) == [1])
   }
 
+  /// The bug: it returned the number of what somebody committed while it waited, which its sync did not cover.
+  @Test func `an empty durable commit returns the number that it waited for`() throws {
+    let disk = SimulatedDisk()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try journal.put(key(1), [1], .flushed)
+    let isCommitted = Flag(false)
+    disk.afterEachCall { call, _ in
+      if call == .sync, !isCommitted.exchange(true) { try? journal.put(key(2), [2], .flushed) }
+    }
+    defer { disk.afterEachCall(nil) }
+    var batch = Batch()
+    let sequence = try journal.commit(&batch, .durable)
+    #expect(sequence == 1 && journal.lastSequence == 2)
+    let nextDurable = journal.log.state.withLock { $0.nextDurable }
+    #expect(sequence < nextDurable)
+  }
+
   /// A recovered segment is finished when it gets its name: one without a footer is damaged, and nothing is
   /// written into it.
   @Test func `a recovered segment without its footer is not gone on in`() throws {

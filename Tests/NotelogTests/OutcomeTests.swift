@@ -55,6 +55,23 @@ import Testing
     #expect(other.code == .conflict && other.outcome == .notDone)
   }
 
+  /// The bug: where a closure had changed nothing, or a batch was empty, a failed sync left open whether it
+  /// was done.
+  @Test func `what writes nothing is not done where its sync fails`() throws {
+    for isBatch in [false, true] {
+      let disk = SimulatedDisk()
+      let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
+      var batch = try store.batch(of: Note.self)
+      try store.write(.flushed) { tx in try tx.put(Note(title: "kept")) }
+      disk.plan(Self.fault(.sync))
+      let error = try #require(throws: NotelogError.self) {
+        guard isBatch else { return try store.write { _ in } }
+        _ = try batch.commit(.durable)
+      }
+      #expect(error.code == .poisoned && error.outcome == .notDone)
+    }
+  }
+
   /// The bug: a log whose sync a signal had interrupted took no more writes.
   @Test func `an interrupted call is made again, a sync too`() throws {
     for passing in 0..<200 {

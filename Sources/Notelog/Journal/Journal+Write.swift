@@ -15,66 +15,52 @@ extension Journal {
   /// - Parameters:
   ///   - batch: The batch.
   ///   - durability: What it survives.
-  ///   - check: Called when nobody else decides any more what is written before it; what it throws refuses
-  ///     the batch.
-  /// - Returns: The transaction's sequence number: the revision of what it wrote.
+  ///   - seesAll: Whether the check sees everything that came before: then what others write is waited for.
+  ///   - check: Called when nobody else decides any more what is written before it, unless the batch is
+  ///     empty; what it throws refuses the batch, which is as it was.
+  /// - Returns: The transaction's sequence number: the revision of what it wrote. Of an empty batch, the last
+  ///   one's before it.
   /// - Throws: `full`, `poisoned`, `closed`, `conflict`, `limitExceeded`, and what the check throws.
   @discardableResult
   func commit(
-    _ batch: inout Batch, _ durability: Durability = .durable,
-    checking check: () throws(NotelogError) -> Void = { () throws(NotelogError) in }
+    _ batch: inout Batch, _ durability: Durability = .durable, seesAll: Bool = false,
+    checking check: (borrowing Batch) throws(NotelogError) -> Void = { (_) throws(NotelogError) in }
   ) throws(NotelogError) -> UInt64 {
     try checkWritable()
-    if batch.isEmpty, durability != .durable { return lastSequence }
-    // What the batch replaces may be another process's until the lock is taken.
-    if batch.isEmpty || options.isLeased {
-      do throws(WriteError<NotelogError>) {
-        return try commit(
-          &batch, durability, checking: { (_: borrowing Batch) throws(NotelogError) in try check() })
-      } catch {
-        switch error {
-        case .body(let error), .journal(let error): throw error
-        }
-      }
-    }
+    if batch.isEmpty { return try durability == .durable ? awaitAllDurable() : lastSequence }
     let byteCount = batch.byteCount
+    // What the batch replaces may be another process's until the lock is taken.
+    let looksLater = seesAll || options.isLeased
     let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
-    try log.lookUp(&batch)
+    if !looksLater { try log.lookUp(&batch) }
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
-      try check()
-      if !log.isUncontested(batch, since: seen) {
+      if looksLater || !log.isUncontested(batch, since: seen) {
+        try checkWritable()
         try log.waitUntilQuiet()
         try log.lookUp(&batch)
       }
+      try check(batch)
       reservation = try reserve(for: batch, durability)
     }
     let sequence = try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
+    if options.isLeased { yieldIfWanted() }
     return sequence
   }
 
-  /// Commits a batch that was made without reading, if a check finds nothing against it: it sees everything
-  /// that came before.
-  ///
-  /// What the check throws is thrown, and nothing is written; the batch is as it was. An empty one is not
-  /// checked.
-  @discardableResult
-  func commit<Failure: Error>(
-    _ batch: inout Batch, _ durability: Durability = .durable,
-    checking check: (borrowing Batch) throws(Failure) -> Void
-  ) throws(WriteError<Failure>) -> UInt64 {
-    do { try checkWritable() } catch { throw .journal(error) }
-    var turn = Turn(self, Batch(capacity: 0))
-    swap(&turn.batch, &batch)
-    defer { swap(&turn.batch, &batch) }
-    var sequence: UInt64?
-    try write(&turn, durability, numbered: { sequence = $0 }) { (turn: inout Turn) throws(Failure) in
-      if !turn.batch.isEmpty { try check(turn.batch) }
+  /// Takes the lock where it is leased, and returns the last transaction's number when that is durable.
+  private func awaitAllDurable() throws(NotelogError) -> UInt64 {
+    let last: UInt64
+    do {
+      try takeTurn()
+      defer { log.turn.leave() }
+      last = try lastWritable()
     }
-    return sequence ?? lastSequence
+    try log.awaitDurable(last)
+    return last
   }
 
   /// Reserves space for a batch. The caller has the turn.
@@ -123,13 +109,6 @@ extension Journal {
     _ body: (inout Turn) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
     var turn = Turn(self)
-    return try write(&turn, durability, numbered: numbered, body)
-  }
-
-  private func write<Result, Failure: Error>(
-    _ turn: inout Turn, _ durability: Durability, numbered: (UInt64) -> Void,
-    _ body: (inout Turn) throws(Failure) -> Result
-  ) throws(WriteError<Failure>) -> Result {
     let result: Result
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
@@ -152,7 +131,7 @@ extension Journal {
     let byteCount = turn.batch.byteCount
     do throws(NotelogError) {
       guard let reservation else {
-        do { try log.awaitDurable(seen) } catch { throw error.ofUnknownOutcome }
+        try log.awaitDurable(seen)
         return result
       }
       try finish(reservation, &turn.batch, durability)
@@ -185,7 +164,12 @@ extension Journal {
       batch.removeAll()
       if durability == .durable { try log.awaitDurable(reservation.sequence) }
       return reservation.sequence
-    } catch { throw error.ofUnknownOutcome }
+    } catch {
+      // It has its place in the log.
+      var failure = error
+      failure.outcome = .unknown
+      throw failure
+    }
   }
 
   /// Waits until nobody else decides which records change next.
@@ -209,15 +193,6 @@ extension Journal {
     }
     // What turned out since the store was opened: whoever opens it again is refused.
     if !knowsWhatIsCurrent { throw NotelogError(unproven: report) }
-  }
-}
-
-extension NotelogError {
-  /// The same of a transaction that has its place in the log.
-  fileprivate var ofUnknownOutcome: NotelogError {
-    var error = self
-    error.outcome = .unknown
-    return error
   }
 }
 

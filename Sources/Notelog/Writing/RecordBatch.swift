@@ -185,22 +185,19 @@ public struct RecordBatch<R: Record>: ~Copyable {
       if batch.isEmpty { forget() }
     }
     let (store, collection, epoch) = (store, plan.collection, epoch)
-    func requireKeysInForce() throws(NotelogError) {
-      guard store.isInForce(collection, epoch) else {
-        throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
+    var failure: (any Error)?
+    do throws(NotelogError) {
+      return try store.journal.commit(&batch, durability, seesAll: !collection.unique.isEmpty) {
+        (batch: borrowing Batch) throws(NotelogError) in
+        guard store.isInForce(collection, epoch) else {
+          throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
+        }
+        do { try UniqueCheck.run(store, batch, collection) } catch {
+          failure = error
+          throw NotelogError(ours: error)
+        }
       }
-    }
-    guard !collection.unique.isEmpty else {
-      do throws(NotelogError) {
-        return try store.journal.commit(&batch, durability, checking: requireKeysInForce)
-      } catch { throw store.refusal(error) }
-    }
-    do throws(WriteError<any Error>) {
-      return try store.journal.commit(&batch, durability) { batch throws(any Error) in
-        try requireKeysInForce()
-        try UniqueCheck.run(store, batch, collection)
-      }
-    } catch { throw store.refusal(error) }
+    } catch { throw failure ?? store.refusal(error) }
   }
 
   /// Forgets what was put since the last commit.
