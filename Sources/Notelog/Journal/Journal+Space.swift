@@ -16,10 +16,10 @@ extension Journal {
   @discardableResult
   func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
     try checkWritable()
-    guard log.space.contract().isDue else { return false }
+    guard log.space.isDue else { return false }
     try enterCompactor()
     defer { compactor.leave() }
-    return try compact(budget.untilCancelled) { log.space.contract().isDue }
+    return try compact(budget.untilCancelled) { log.space.isDue }
   }
 
   /// How much a transaction of so many bytes, its part of the footer included, may make the files longer, at
@@ -40,9 +40,9 @@ extension Journal {
   func waitForRoom(_ growth: Int, leavesPromised: Bool = false) {
     guard options.compactsAutomatically, !options.isReadOnly else { return }
     let needed = { [log] in growth + (leavesPromised ? log.space.promisedGrowth : 0) }
-    guard log.space.contract().room < needed(), isWorthCompacting(toWhoWaits: true) else { return }
+    guard log.space.room() < needed(), isWorthCompacting(toWhoWaits: true) else { return }
     let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
-    let hasRoom = { [log] in log.space.contract(longest: longest).room >= needed() }
+    let hasRoom = { [log] in log.space.room(longest: longest) >= needed() }
     guard !hasRoom(), compactor.enter(unless: hasRoom) else { return }
     defer { compactor.leave() }
     guard holdsLock else { return }
@@ -60,14 +60,14 @@ extension Journal {
     if isTime, !isKept { keepOpeningShort() }
     guard options.compactsAutomatically else { return }
     let promised = log.space.promisedGrowth
-    if log.space.contract().room < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
-    guard isTime, !isKept, log.space.contract().isDue, isWorthCompacting(), compactor.enterIfFree() else {
+    if log.space.room() < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
+    guard isTime, !isKept, log.space.isDue, isWorthCompacting(), compactor.enterIfFree() else {
       return
     }
     defer { compactor.leave() }
     guard holdsLock else { return }
     let budget = WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount))
-    _ = try? compact(budget) { log.space.contract().isDue }
+    _ = try? compact(budget) { log.space.isDue }
   }
 
   /// Takes compaction and checkpoints off those who write, as long as `body` runs: it calls `keepSpace` after
@@ -140,7 +140,7 @@ extension Journal {
     let slack = log.space.aim / 64
     return compactor.uselessAt.withLock { known in
       guard let known, known.includesHead || !isWaiting else { return true }
-      return log.space.contract().wastedByteCount >= known.wastedByteCount + slack
+      return log.space.wastedByteCount >= known.wastedByteCount + slack
         || catalog.segments.diedByteCount >= known.diedByteCount + slack
     }
   }
@@ -148,7 +148,7 @@ extension Journal {
   private func noteUseless(includesHead: Bool) {
     compactor.uselessAt.withLock {
       $0 = Compactor.NothingToGain(
-        wastedByteCount: log.space.contract().wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
+        wastedByteCount: log.space.wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
         includesHead: includesHead)
     }
   }

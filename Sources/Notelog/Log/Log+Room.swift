@@ -116,7 +116,7 @@ extension Log {
   ) throws(NotelogError) -> Int {
     let step = min(SegmentSize.allocationStep, max(space.affordableAim - start, 0))
     // Near the bound of the space contract nothing is taken that is not needed yet.
-    let room = options.compactsAutomatically ? max(space.contract().room, 0) : step
+    let room = options.compactsAutomatically ? max(space.room(), 0) : step
     let wished = space.isSparing ? aligned(needed) : aligned(max(needed, start + min(step, room)))
     do {
       try file.promise(start..<wished)

@@ -165,13 +165,27 @@ final class SpaceGovernor: Sendable {
 
   // MARK: The space contract
 
-  /// Where the store stands with its space contract; a segment that grew for a large transaction counts as it
-  /// is where that is asked for.
-  func contract(longest: Int = 0) -> SpaceContract {
-    let segments = catalog.segments
-    return SpaceContract(
-      byteCount: segments.finishedByteCount + headByteCount.load(ordering: .relaxed),
-      liveByteCount: segments.liveByteCount, segmentByteCount: max(aim, longest))
+  // At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room
+  // while it is written, so writers wait when that room is all that is left.
+
+  /// The bytes of the finished segments and of the head, with what was preallocated for it.
+  private var byteCount: Int {
+    catalog.segments.finishedByteCount + headByteCount.load(ordering: .relaxed)
+  }
+
+  /// What is taken beside what lives.
+  var wastedByteCount: Int { byteCount - catalog.segments.liveByteCount }
+
+  /// Whether compaction should begin.
+  var isDue: Bool { wastedByteCount > catalog.segments.liveByteCount * 2 / 5 + aim }
+
+  /// The room that writers may take before they have to wait; what is set aside for compaction's output is
+  /// not theirs. A segment that grew for a large transaction counts as it is where that is asked for.
+  func room(longest: Int = 0) -> Int {
+    let (taken, liveByteCount) = (byteCount, catalog.segments.liveByteCount)
+    let segmentByteCount = max(aim, longest)
+    let outputByteCount = min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
+    return liveByteCount + liveByteCount / 2 + 2 * segmentByteCount - taken - outputByteCount
   }
 
   /// Lets others know by how much the files are about to grow, until they have.
@@ -203,32 +217,4 @@ enum SegmentSize {
 
   /// The size for a store with that many live bytes.
   static func aim(liveByteCount: Int) -> Int { min(max(liveByteCount / 16, smallest), largest) }
-}
-
-// MARK: - How much space a store may take: FORMAT.md §24, "Space".
-
-/// The space contract, and where a store stands.
-///
-/// At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room
-/// while it is written, so writers wait when that room is all that is left.
-struct SpaceContract: Sendable {
-  /// The bytes of the finished segments and of the head, with what was preallocated for it.
-  let byteCount: Int
-  let liveByteCount: Int
-  /// The size of a segment.
-  let segmentByteCount: Int
-
-  /// What is taken beside what lives.
-  var wastedByteCount: Int { byteCount - liveByteCount }
-  /// What the store may take.
-  var bound: Int { liveByteCount + liveByteCount / 2 + 2 * segmentByteCount }
-  /// Whether compaction should begin.
-  var isDue: Bool { byteCount > liveByteCount + liveByteCount * 2 / 5 + segmentByteCount }
-  /// The room that writers may take before they have to wait; what is set aside for compaction's output is
-  /// not theirs.
-  var room: Int { bound - byteCount - outputByteCount }
-
-  private var outputByteCount: Int {
-    min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
-  }
 }

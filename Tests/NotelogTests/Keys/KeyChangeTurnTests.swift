@@ -116,7 +116,7 @@ import Testing
     for _ in 0..<40 {
       let step = try store.rotate("personal", .bytes(32 << 10))
       if step.isFinished { break }
-      dueCount += store.journal.log.space.contract().isDue ? 1 : 0
+      dueCount += store.journal.log.space.isDue ? 1 : 0
     }
     #expect(dueCount == 0 && store.info().usedByteCount < begun * 3 / 2)
     try store.close()

@@ -69,8 +69,7 @@ extension MeteredStorage {
   /// Measures a journal's store from now on.
   fileprivate func watch(_ journal: Journal) {
     watch {
-      let contract = journal.log.space.contract()
-      return (contract.liveByteCount, contract.segmentByteCount)
+      (journal.catalog.segments.liveByteCount, journal.log.space.aim)
     }
   }
 }
