@@ -164,8 +164,8 @@ extension Journal {
 
   /// Makes room for a recovery on a full disk.
   private static func giveUpReserve(_ storage: any Storage) {
-    Reserve.removeDisposables(in: storage)
-    _ = Reserve(storage).release()
+    storage.removeDisposables()
+    _ = storage.releaseReserve()
   }
 
   /// Unlinks segments whose creation did not get as far as a header.

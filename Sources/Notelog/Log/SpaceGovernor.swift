@@ -93,7 +93,7 @@ final class SpaceGovernor: Sendable {
       let longest = max(byteCount, longestSegment)
       let least = byteCountForCompaction(longest)
       do throws(StorageError) {
-        try Reserve(storage).fill(forCompaction: least, all: least + options.deletionReserve)
+        try storage.fillReserve(forCompaction: least, all: least + options.deletionReserve)
       } catch {
         // What else may be wrong with the file is no reason to refuse writes: the disk is not full, as far as
         // is known.
@@ -107,8 +107,18 @@ final class SpaceGovernor: Sendable {
     }
   }
 
+  /// What is set aside for compaction in a store whose longest segment has so many bytes: what it takes before
+  /// it frees anything, with the closing, the recovery and the segments it may have to begin.
+  ///
+  /// Compaction copies what lives in one segment, at most all of it. The footer of a segment that was closed
+  /// and is gone on in has no room any longer: it takes at most half of a segment, as no footer is longer
+  /// than the frames it lists. Of segments that hold nothing but a live set there may be one from a recovery
+  /// and one that the log goes on in, and as many again where that was interrupted. A file system takes
+  /// something for itself: a folder's block, the extents of a file in many pieces.
   private func byteCountForCompaction(_ longest: Int) -> Int {
-    Reserve.byteCountForCompaction(longest: longest, segmentCount: catalog.segments.count)
+    let liveSet = (catalog.segments.count + 64) / 64 * 64 * Layout.liveEntryByteCount
+    let start = Layout.firstFrameOffset + liveSet + 1024
+    return longest + longest / 2 + 4 * start + (16 << 10)
   }
 
   /// Gives up what is set aside for deletions, or all of the reserve.
@@ -118,7 +128,7 @@ final class SpaceGovernor: Sendable {
     reserving.withLock { _ in
       reservedFor.store(0, ordering: .relaxed)
       let kept = isForDeletions ? byteCountForCompaction(longestSegment) : 0
-      return Reserve(storage).release(keeping: kept)
+      return storage.releaseReserve(keeping: kept)
     }
   }
 
@@ -153,7 +163,7 @@ final class SpaceGovernor: Sendable {
     guard error.code == .full else { throw error }
     if release() { return }
     catalog.checkpointHealth.noteCheckpoint(nil)
-    Reserve.removeDisposables(in: storage)
+    storage.removeDisposables()
     if tightness.exchange(true) { throw error }
   }
 
