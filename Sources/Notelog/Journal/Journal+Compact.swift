@@ -70,7 +70,7 @@ extension Journal {
       while true {
         let (byteCount, isDone) = try compaction.advance(min(run.budget.byteCount, Self.pieceByteCount))
         run.spend(byteCount)
-        log.counters.withLock { $0.bytesCopied += byteCount }
+        log.state.withLock(waking: .nobody) { $0.counters.bytesCopied += byteCount }
         guard progress(run.result.copiedByteCount, run.plannedByteCount) else {
           compaction.abandon()
           run.result.isUnfinished = true
@@ -251,7 +251,7 @@ extension Journal {
     catalog.remove(sources)
     let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
     let reclaimedByteCount = removedByteCount - segment.byteCount
-    log.counters.withLock { $0.bytesReclaimed += reclaimedByteCount }
+    log.state.withLock(waking: .nobody) { $0.counters.bytesReclaimed += reclaimedByteCount }
     run.result.reclaimedByteCount += reclaimedByteCount
     run.result.removedSegments += sources.count
     run.result.addedSegments += 1
@@ -288,7 +288,7 @@ extension Journal {
   /// Counts a run of compaction that replaced something, and tells of it.
   func tell(_ result: CompactionSummary) {
     guard result.removedSegments > 0 else { return }
-    log.counters.withLock { $0.compactions += 1 }
+    log.state.withLock(waking: .nobody) { $0.counters.compactions += 1 }
     guard let tell = options.tell else { return }
     var result = result
     result.byteCountAfter = statistics.byteCount

@@ -22,10 +22,7 @@ extension Journal {
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: storeID,
       branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
-      state: LogState(
-        head: nil, nextSequence: 1, nextVisible: 1, nextDurable: 1, visibleEnd: .zero, floor: .zero,
-        live: LiveSet(), highestNumber: 0),
-      lock: lock, report: RecoveryReport())
+      state: LogState(), lock: lock, report: RecoveryReport())
     let held = journal.log.enterGate()
     defer { journal.log.leaveGate() }
     // The first segment is what makes the folder a store.
@@ -158,7 +155,7 @@ extension Journal {
   /// Counts a recovery, and tells of it.
   func noteRecovery(_ report: RecoveryReport) {
     guard report.wasRecovered else { return }
-    log.counters.withLock { $0.recoveries += 1 }
+    log.state.withLock(waking: .nobody) { $0.counters.recoveries += 1 }
     options.tell?(.recovered(tornByteCount: report.tornByteCount))
   }
 
@@ -204,9 +201,9 @@ extension Journal {
     // What is visible ends before a close mark; but what a reader waits for comes behind it.
     let isMarkLast = examination.closing != nil && !isReading
     var state = LogState(
-      head: nil, nextSequence: next, nextVisible: next, nextDurable: next,
       visibleEnd: isMarkLast ? examination.report.floor : examination.followedEnd,
       floor: examination.report.floor, live: examination.live, highestNumber: examination.highestKnownNumber)
+    state.expect(next)
     if !isReading, let end = examination.appendable,
       let found = examination.survey.segments[end.segment]
     {
@@ -261,9 +258,8 @@ extension ClosedStore {
     else { return nil }
     let catalog = taken.catalog
     let next = min(max(closing.nextSequence, head.header.firstSequence), UInt64(FormatLimits.maximumSequence))
-    var state = LogState(
-      head: nil, nextSequence: next, nextVisible: next, nextDurable: next, visibleEnd: floor, floor: floor,
-      live: live, highestNumber: highestNumber)
+    var state = LogState(visibleEnd: floor, floor: floor, live: live, highestNumber: highestNumber)
+    state.expect(next)
     state.head = try fromStorage(
       Journal.reopenHead(head, end: end.offset, unsynced: closing.range, catalog, storage))
     var report = RecoveryReport()

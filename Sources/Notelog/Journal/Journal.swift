@@ -135,11 +135,7 @@ extension Journal {
 
   /// Counts as of now. No file is asked.
   var counts: StoreCounters {
-    var counts = log.counters.withLock { $0 }
-    log.state.withLock(waking: .nobody) { state in
-      counts.commits = state.commitCount
-      counts.bytesCommitted = state.committedByteCount
-    }
+    var counts = log.state.withLock(waking: .nobody) { $0.counters }
     counts.damagedPlaces = damageLog.placeCount
     return counts
   }

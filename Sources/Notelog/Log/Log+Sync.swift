@@ -59,9 +59,9 @@ extension Log {
     let start = ContinuousClock.now
     try sync()
     let duration = ContinuousClock.now - start
-    counters.withLock { counters in
-      counters.syncs += 1
-      counters.slowestSync = max(counters.slowestSync, duration)
+    state.withLock(waking: .nobody) { state in
+      state.counters.syncs += 1
+      state.counters.slowestSync = max(state.counters.slowestSync, duration)
     }
     if let tell = options.tell, duration >= options.slowSync { tell(.slowSync(duration)) }
   }

@@ -29,8 +29,6 @@ final class Log: Sendable {
   /// How much may be written, and what is set aside.
   let space: SpaceGovernor
   let state: Monitor<LogState>
-  /// What was counted since the log was opened, but for what each commit adds, which its state has.
-  let counters = Lock(StoreCounters())
 
   init(
     _ storage: any Storage, catalog: Catalog, options: JournalOptions, storeID: ID16, branch: Branch,
@@ -186,8 +184,8 @@ final class Log: Sendable {
       }
       state.nextVisible += 1
       if batch.frames.first?.header.kind != .liveChange {
-        state.commitCount += 1
-        state.committedByteCount += batch.buffer.count
+        state.counters.commits += 1
+        state.counters.bytesCommitted += batch.buffer.count
       }
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
@@ -255,15 +253,15 @@ struct LogState: ~Copyable, Sendable {
   /// What the head's footer will list: nothing where a head was opened, until `Log.readFooter`.
   var footer: FooterBuilder?
   /// The sequence number that the next transaction gets.
-  var nextSequence: UInt64
+  var nextSequence: UInt64 = 1
   /// The lowest sequence number that is not yet visible.
-  var nextVisible: UInt64
+  var nextVisible: UInt64 = 1
   /// Everything below it is durable.
-  var nextDurable: UInt64
+  var nextDurable: UInt64 = 1
   /// Where the last visible transaction ends.
-  var visibleEnd: LogPosition
+  var visibleEnd = LogPosition.zero
   /// The durable floor.
-  var floor: LogPosition
+  var floor = LogPosition.zero
   /// Whether somebody is syncing for all.
   var isSyncing = false
   /// Counts the syncs that waiting threads share: the number of the one under way, or of the last.
@@ -273,13 +271,11 @@ struct LogState: ~Copyable, Sendable {
   /// Segments before the head that have not been synced since they were written.
   var unsynced: [Segment] = []
   /// The finished segments.
-  var live: LiveSet
+  var live = LiveSet()
   /// The highest segment number in use.
-  var highestNumber: UInt32
-  /// How many transactions were written since the journal was opened, and how many bytes; not those of
-  /// compaction.
-  var commitCount = 0
-  var committedByteCount = 0
+  var highestNumber: UInt32 = 0
+  /// What was counted since the journal was opened; transactions of compaction are none.
+  var counters = StoreCounters()
   /// Why nothing more is written: a write or a sync failed, or the log is closed.
   var failure: NotelogError?
   /// Whether the store's lock was given back: somebody else may be writing.
