@@ -32,11 +32,11 @@ import Testing
     let counter = key(0)
     try onThreads(16) { thread in
       for round in 0..<40 {
-        try journal.write(round % 8 == 0 ? .durable : .flushed) { turn throws(NotelogError) in
+        try journal.write(round % 8 == 0 ? .durable : .flushed) { batch throws(NotelogError) in
           var buffer = ReadBuffer()
-          let known = try turn.read(counter, into: &buffer)
+          let known = try journal.read(counter, as: batch, into: &buffer)
           let value = known == nil ? 0 : buffer.body.load(UInt64.self, at: 0)
-          turn.batch.put(counter, collection: 1, bodyByteCount: 8) { $0.store(value + 1, at: 0) }
+          batch.put(counter, collection: 1, bodyByteCount: 8) { $0.store(value + 1, at: 0) }
         }
         try journal.put(key(1000 + thread * 100 + round), [UInt8](repeating: UInt8(thread), count: 200))
       }

@@ -63,16 +63,16 @@ import Testing
     let journal = try Journal.create(in: SimulatedDisk(), storeID: key(99), options: .small)
     var model: [ID16: [UInt8]] = [:]
     for number in 0..<60 {
-      try journal.write(.flushed) { turn throws(Never) in
+      try journal.write(.flushed) { batch throws(Never) in
         for version in UInt8(0)..<3 {
           // The one beside it is written once, and one more comes and goes.
-          turn.batch.put(key(number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+          batch.put(key(number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
           if version == 1 {
-            turn.batch.put(key(100 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
-            turn.batch.put(key(200 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+            batch.put(key(100 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
+            batch.put(key(200 + number), collection: 1, bodyByteCount: 300) { $0.store(version, at: 0) }
           }
         }
-        turn.batch.delete(key(200 + number), collection: 1)
+        batch.delete(key(200 + number), collection: 1)
       }
       model[key(number)] = [2] + [UInt8](repeating: 0, count: 299)
       model[key(100 + number)] = [1] + [UInt8](repeating: 0, count: 299)

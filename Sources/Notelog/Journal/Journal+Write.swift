@@ -106,9 +106,9 @@ extension Journal {
   ///   what the medium holds.
   func write<Result, Failure: Error>(
     _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
-    _ body: (inout Turn) throws(Failure) -> Result
+    _ body: (inout Batch) throws(Failure) -> Result
   ) throws(WriteError<Failure>) -> Result {
-    var turn = Turn(self)
+    var batch = Batch()
     let result: Result
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
@@ -120,25 +120,36 @@ extension Journal {
         try checkWritable()
         try log.waitUntilQuiet()
       } catch { throw .journal(error) }
-      do { result = try body(&turn) } catch { throw .body(error) }
+      do { result = try body(&batch) } catch { throw .body(error) }
       do {
-        seen = turn.batch.isEmpty && durability == .durable ? try lastWritable() : 0
-        try log.lookUp(&turn.batch)
-        reservation = turn.batch.isEmpty ? nil : try reserve(for: turn.batch, durability)
+        seen = batch.isEmpty && durability == .durable ? try lastWritable() : 0
+        try log.lookUp(&batch)
+        reservation = batch.isEmpty ? nil : try reserve(for: batch, durability)
       } catch { throw .journal(error) }
       if let reservation { numbered(reservation.sequence) }
     }
-    let byteCount = turn.batch.byteCount
+    let byteCount = batch.byteCount
     do throws(NotelogError) {
       guard let reservation else {
         try log.awaitDurable(seen)
         return result
       }
-      try finish(reservation, &turn.batch, durability)
+      try finish(reservation, &batch, durability)
     } catch { throw .journal(error) }
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
     return result
+  }
+
+  /// Reads a record as the transaction sees it that a batch will be.
+  func read(
+    _ id: ID16, as batch: borrowing Batch, into buffer: inout ReadBuffer
+  ) throws(NotelogError) -> StoredRecord? {
+    guard let index = batch.frame(of: id) else { return try records.read(id, into: &buffer) }
+    let frame = batch.frames[index]
+    if frame.header.kind == .tombstone { return nil }
+    return buffer.copy(
+      batch.buffer.bytes.extracting(frame.payload), frame.header, frame.envelopeByteCount)
   }
 
   /// Returns when everything committed so far is durable.
@@ -200,25 +211,4 @@ extension Journal {
 enum WriteError<Failure: Error>: Error {
   case body(Failure)
   case journal(NotelogError)
-}
-
-/// A write closure's turn: what it reads, its own writes included, and what it writes.
-struct Turn: ~Copyable {
-  private let journal: Journal
-  /// The transaction in the making.
-  var batch: Batch
-
-  init(_ journal: Journal, _ batch: consuming Batch = Batch()) {
-    self.journal = journal
-    self.batch = batch
-  }
-
-  /// Reads a record as this transaction sees it.
-  func read(_ id: ID16, into buffer: inout ReadBuffer) throws(NotelogError) -> StoredRecord? {
-    guard let index = batch.frame(of: id) else { return try journal.records.read(id, into: &buffer) }
-    let frame = batch.frames[index]
-    if frame.header.kind == .tombstone { return nil }
-    return buffer.copy(
-      batch.buffer.bytes.extracting(frame.payload), frame.header, frame.envelopeByteCount)
-  }
 }

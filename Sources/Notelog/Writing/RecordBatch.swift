@@ -49,22 +49,22 @@ extension Store {
           if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }
           numbered(sequence)
         }
-      ) { (turn: inout Turn) throws(any Error) in
-        var transaction = Transaction(self, turn)
+      ) { (batch: inout Batch) throws(any Error) in
+        var transaction = Transaction(self, batch)
         do {
           let result = try body(&transaction)
           if transaction.hasRules, transaction.checksRules { try UniqueCheck.run(transaction) }
           if !transaction.schemas.isEmpty {
-            try copySchemas(transaction.schemas, takingReserve: transaction.turn.batch.isOfKeys)
+            try copySchemas(transaction.schemas, takingReserve: transaction.batch.isOfKeys)
           }
           stored = Array(transaction.schemas.values)
           uploads = transaction.uploads
           for schema in stored { hub.name(schema.plan.schema) }
-          ticket = indexes.begin(transaction.turn.batch.frames, transaction.turn.batch.buffer.bytes)
-          turn = transaction.end()
+          ticket = indexes.begin(transaction.batch.frames, transaction.batch.buffer.bytes)
+          batch = transaction.end()
           return result
         } catch {
-          turn = transaction.end()
+          batch = transaction.end()
           throw error
         }
       }

@@ -24,7 +24,7 @@ extension Transaction {
   mutating func emitUnderChosenKeys(
     _ stored: OwnedRecord, _ plan: CollectionPlan, changed: Set<Int>
   ) throws(NotelogError) {
-    let count = turn.batch.count
+    let count = batch.count
     do throws(NotelogError) {
       for number in keyFieldsTaken(plan, changed: changed) {
         try store.opener.prove(number, of: stored, plan)
@@ -36,7 +36,7 @@ extension Transaction {
       try emit(stored.id, plan)
     } catch {
       // The chunks of a value that isn't written would be nobody's.
-      turn.batch.removeAll(since: count)
+      batch.removeAll(since: count)
       throw error
     }
   }
@@ -70,7 +70,7 @@ extension Transaction {
         .limitExceeded,
         "\(plan.place(index, stored.id)) is too long to be sealed under another key as it is: upload it anew")
     }
-    return try chunks.resealed(under: reference, as: .randomValue, into: &turn.batch)
+    return try chunks.resealed(under: reference, as: .randomValue, into: &batch)
   }
 }
 
@@ -140,7 +140,7 @@ extension Transaction {
   mutating func storeSchemas(
     _ change: (inout StoredSchema) throws(NotelogError) -> Bool
   ) throws(NotelogError) {
-    turn.batch.isOfKeys = true
+    batch.isOfKeys = true
     let isAll = store.vault.isRootChangeUnfinished
     for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
       var schema = stored.plan.schema

@@ -20,7 +20,8 @@ public enum WriteCondition: Sendable, Hashable {
 /// when the closure has returned; where the closure throws, nothing was written.
 public struct Transaction: ~Copyable {
   let store: Store
-  var turn: Turn
+  /// What it writes.
+  var batch: Batch
   var encoder = RecordEncoder()
   var nonces = NonceRun()
   var buffer = ReadBuffer()
@@ -42,15 +43,15 @@ public struct Transaction: ~Copyable {
   /// Uploads that records refer to from now on: each lives until the transaction has been committed.
   var uploads: [any Sendable] = []
 
-  init(_ store: Store, _ turn: consuming Turn) {
+  init(_ store: Store, _ batch: consuming Batch) {
     self.store = store
-    self.turn = turn
+    self.batch = batch
   }
 
-  /// Gives the journal's turn back.
-  consuming func end() -> Turn {
+  /// Gives the batch back.
+  consuming func end() -> Batch {
     encoder.wipe()
-    return turn
+    return batch
   }
 
   /// The record type's plan, its schema stored with this transaction where need be.
@@ -115,7 +116,7 @@ public struct Transaction: ~Copyable {
     schemaNumbers[stored.plan.schema.name] = stored.plan.number
     highestSchema = max(highestSchema, stored.plan.number)
     collections[stored.plan.number] = nil
-    stored.put(in: &turn.batch)
+    stored.put(in: &batch)
   }
 
   /// Makes a collection ready to be written to.
@@ -246,7 +247,7 @@ extension Transaction {
 
   mutating func delete(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> Bool {
     guard try read(id, plan) != nil else { return false }
-    turn.batch.delete(id.bytes, collection: plan.schema.collection)
+    batch.delete(id.bytes, collection: plan.schema.collection)
     return true
   }
 
@@ -289,7 +290,7 @@ extension Transaction {
   }
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
-    let found = try turn.read(id.bytes, into: &buffer)
+    let found = try store.journal.read(id.bytes, as: batch, into: &buffer)
     return try OwnedRecord(found, in: plan.number, buffer)
   }
 
@@ -300,7 +301,7 @@ extension Transaction {
     var sealed: [ID16: [UInt8]] = [:]
     for entry in try stored.entries() where entry.flags.contains(.chunked) {
       let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
-      turn.batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
+      batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
     }
     return sealed.isEmpty ? store.opener : store.opener.reading(sealed)
   }
@@ -332,7 +333,7 @@ extension Transaction {
     guard var writing = collections[plan.schema.collection] else {
       throw NotelogError(.invalidArgument, "collection \(plan.schema.name) was not prepared")
     }
-    try encoder.put(id, plan, &writing.keys, &nonces, into: &turn.batch)
+    try encoder.put(id, plan, &writing.keys, &nonces, into: &batch)
     collections[plan.schema.collection] = writing
   }
 }
@@ -421,7 +422,7 @@ extension Transaction {
     let plan = try plan(for: type)
     var query = store.query(type).where(condition)
     if let onDamage { query = query.onDamage(onDamage) }
-    let written = turn.batch.versions(in: plan.collection.number)
+    let written = batch.versions(in: plan.collection.number)
     var ids = try query.ids().filter { !written.contains($0.bytes) }
     for id in written.map({ RecordID($0) }) {
       guard let stored = try read(id, plan.collection) else { continue }
@@ -429,7 +430,7 @@ extension Transaction {
       let holds = try condition.node.bound(to: RecordScanner(reader), reader)
       if try holds(stored.scanned) { ids.append(id) }
     }
-    for id in ids { turn.batch.delete(id.bytes, collection: plan.collection.number) }
+    for id in ids { batch.delete(id.bytes, collection: plan.collection.number) }
     return ids.count
   }
 }

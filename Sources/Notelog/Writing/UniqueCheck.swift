@@ -21,7 +21,7 @@ struct UniqueCheck: ~Copyable {
   /// - Throws: `conflict`, with the record that has the values; others as they are met.
   static func run(_ transaction: borrowing Transaction) throws {
     for writing in transaction.collections.values {
-      try run(transaction.store, transaction.turn.batch, writing.plan)
+      try run(transaction.store, transaction.batch, writing.plan)
     }
   }
 

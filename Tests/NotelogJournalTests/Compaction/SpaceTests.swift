@@ -246,8 +246,8 @@ import Testing
       try journal.put(id, body)
       return
     }
-    try journal.write(.flushed) { turn throws(Never) in
-      turn.batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
+    try journal.write(.flushed) { batch throws(Never) in
+      batch.put(id, collection: 1, bodyByteCount: body.count) { bytes in
         bytes.copy(body.rawSpan, at: 0)
       }
     }

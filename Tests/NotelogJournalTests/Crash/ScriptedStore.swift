@@ -69,8 +69,8 @@ final class ScriptedStore: Sendable {
   ) throws -> UInt64 {
     if transaction.number % 3 == 0 {
       var sequence: UInt64 = 0
-      try journal.write(durability, numbered: { sequence = $0 }) { turn throws(Never) in
-        fill(&turn.batch, with: transaction)
+      try journal.write(durability, numbered: { sequence = $0 }) { batch throws(Never) in
+        fill(&batch, with: transaction)
       }
       return sequence
     }
