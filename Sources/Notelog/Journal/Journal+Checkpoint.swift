@@ -27,20 +27,27 @@ extension Journal {
 
   /// A writer's share of what keeps the next opening short, where that is due and nobody else is at it:
   /// orders that the checkpoint lacks, and another checkpoint when a quarter of the index has changed.
-  ///
-  /// What goes wrong in it is not the writer's: both are disposable, and a log that fails says so itself.
   func keepOpeningShort() {
-    guard mayWriteCheckpoint, isCheckpointStale || hasUnstoredOrders, log.space.hasRoomToSpare,
-      compactor.enterIfFree()
-    else { return }
+    guard isCheckpointStale || hasUnstoredOrders, compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     // Whoever closes has entered it before, and left it.
     if isClosed || !holdsLock { return }
-    if isCheckpointStale || !catalog.checkpointHealth.isUsable || hasUselessOrders() {
-      try? writeCheckpoint()
-    } else {
-      storeOrders()
-    }
+    keepOpeningShort(isStale: isCheckpointStale)
+  }
+
+  /// The same at closing, unless the checkpoint that is there is as good or nearly so. The caller has entered
+  /// the compactor, and everything is durable.
+  func writeCheckpointAtClose() {
+    let count = catalog.index.estimatedRecordCount
+    let tail = count <= options.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
+    keepOpeningShort(isStale: catalog.changeCount > tail)
+  }
+
+  /// What goes wrong in it is nobody's: both are disposable, the last room is not for them, and a log that
+  /// fails says so itself.
+  private func keepOpeningShort(isStale: Bool) {
+    guard mayWriteCheckpoint, isStale || hasUnstoredOrders, log.space.hasRoomToSpare else { return }
+    if isStale || hasUselessOrders() { try? writeCheckpoint() } else { storeOrders() }
   }
 
   /// Whether more than a quarter of the index has changed since the checkpoint.
@@ -52,69 +59,39 @@ extension Journal {
     return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 4
   }
 
+  /// Writes what the checkpoint is to hold, everything as it was at one moment, and makes that the checkpoint.
+  /// The caller has entered the compactor.
   private func writeCheckpoint() throws(NotelogError) {
     // Before writers are held up.
     try fromStorage(catalog.index.loadAll())
-    let content: CheckpointContent?
+    let head: CheckpointHead
+    let index: IndexCopy
+    // How many changes the index has seen.
+    let changeCount: Int
     do {
       let held = log.enterGate()
       defer { log.leaveGate() }
       try log.waitUntilQuiet()
-      content = try checkpointContent(held)
+      // What it covers is a witness of the floor, and a head that another process was creating when it died
+      // may be in memory only.
+      try log.proveStart(held)
+      try fromStorage(catalog.index.loadAll())
+      // Loading the index may show that frames are lost.
+      guard mayWriteCheckpoint else { return }
+      let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
+      index = IndexCopy(of: catalog.index)
+      changeCount = catalog.changeCount
+      let segments = catalog.segments.all
+      head = CheckpointHead(
+        storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
+        coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
+        isOfDamagedStore: isDamaged, entryCounts: index.entryCounts, tombstoneCounts: index.tombstoneCounts,
+        segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listed.entries)
     }
-    if let content { try makeCheckpoint(of: content) }
-  }
-
-  /// Writes a checkpoint at closing, unless the one that is there is as good or nearly so; then just orders
-  /// that it lacks. Everything is durable.
-  func writeCheckpointAtClose(_ held: borrowing GateHeld) {
-    guard mayWriteCheckpoint else { return }
-    let count = catalog.index.estimatedRecordCount
-    let tail = count <= options.smallIndex ? 0 : max(Self.smallestTail, count / 1024)
-    let isStale = catalog.changeCount > tail
-    // It is disposable: closing in order does not depend on it, and the last room is not for it.
-    guard isStale || hasUnstoredOrders, log.space.hasRoomToSpare else { return }
-    if isStale || hasUselessOrders() {
-      if let content = try? checkpointContent(held) { try? makeCheckpoint(of: content) }
-    } else {
-      storeOrders()
-    }
-  }
-
-  /// What a checkpoint is to hold: everything as it was at one moment.
-  private struct CheckpointContent: ~Copyable {
-    let head: CheckpointHead
-    let index: IndexCopy
-    /// How many changes the index has seen.
-    let changeCount: Int
-  }
-
-  /// What is in a checkpoint of this moment; nothing where loading the index shows that frames are lost. All
-  /// that was reserved is visible.
-  private func checkpointContent(_ held: borrowing GateHeld) throws(NotelogError) -> CheckpointContent? {
-    // What it covers is a witness of the floor, and a head that another process was creating when it died may
-    // be in memory only.
-    try log.proveStart(held)
-    let (covered, next) = log.state.withLock { (max($0.visibleEnd, $0.floor), $0.nextVisible) }
-    try fromStorage(catalog.index.loadAll())
-    guard mayWriteCheckpoint else { return nil }
-    let index = IndexCopy(of: catalog.index)
-    let segments = catalog.segments.all
-    let head = CheckpointHead(
-      storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
-      coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
-      isOfDamagedStore: isDamaged, entryCounts: index.entryCounts, tombstoneCounts: index.tombstoneCounts,
-      segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listed.entries)
-    return CheckpointContent(head: head, index: index, changeCount: catalog.changeCount)
-  }
-
-  /// Writes what a checkpoint is to hold, and makes that the checkpoint.
-  private func makeCheckpoint(of content: consuming CheckpointContent) throws(NotelogError) {
-    let (head, changeCount) = (content.head, content.changeCount)
     let orders: [StoredOrder]
     do throws(NotelogError) {
       let file: any StorageFile
-      do { file = try CheckpointFile.write(head, content.index, leaving: log.space.aim, to: storage) } catch {
+      do { file = try CheckpointFile.write(head, index, leaving: log.space.aim, to: storage) } catch {
         throw NotelogError(error)
       }
       defer { file.close() }

@@ -78,8 +78,6 @@ extension Journal {
   private func lend() throws(NotelogError) {
     compactor.enter()
     defer { compactor.leave() }
-    let held = log.enterGate()
-    defer { log.leaveGate() }
     guard holdsLock, SystemProcess.identifier == owner else { return }
     // After a failure others may still be writing, and whoever takes the lock must not meet them: closing
     // ends them.
@@ -104,7 +102,7 @@ extension Journal {
         file = nil
       }
     }
-    try endInOrder(held, isForGood: false)
+    try endInOrder(isForGood: false)
   }
 
   /// Takes the lock again, and takes in what others have committed meanwhile. Where it is held, nothing

@@ -286,8 +286,6 @@ extension Journal {
     // A compaction that is under way comes to its end first.
     compactor.enter()
     defer { compactor.leave() }
-    let held = log.enterGate()
-    defer { log.leaveGate() }
     if isClosed { return }
     defer {
       log.state.withLock { $0.failure = .closed(path) }
@@ -301,19 +299,22 @@ extension Journal {
     guard holdsLock else { return }
     compactor.abandon()
     guard SystemProcess.identifier == owner else { return }
-    try endInOrder(held, isForGood: true)
+    try endInOrder(isForGood: true)
   }
 
-  /// Makes everything durable, and marks the log as closed in order. The caller holds everything that writers
-  /// take.
-  func endInOrder(_ held: borrowing GateHeld, isForGood: Bool) throws(NotelogError) {
+  /// Makes everything durable, and marks the log as closed in order. The caller has the turn, and has entered
+  /// the compactor: nobody else reserves.
+  func endInOrder(isForGood: Bool) throws(NotelogError) {
     // The close mark says that everything before it is durable, so that comes first.
     try log.waitUntilQuiet()
-    let last = log.state.withLock { $0.nextVisible - 1 }
-    if last > 0 { try log.awaitDurable(last) }
-    // A segment may have been finished after the last transaction was durable.
-    try log.syncOlderSegments(held)
-    if isForGood { writeCheckpointAtClose(held) }
+    try log.awaitDurable(lastSequence)
+    do {
+      let held = log.enterGate()
+      defer { log.leaveGate() }
+      // A segment may have been finished after the last transaction was durable.
+      try log.syncOlderSegments(held)
+    }
+    if isForGood { writeCheckpointAtClose() }
     let ending = try log.state.withLock {
       state throws(NotelogError) -> (segment: Segment, mark: CloseMark)? in
       if let failure = state.failure { throw failure }
