@@ -45,10 +45,10 @@ extension Journal {
       try check(batch)
       reservation = try reserve(for: batch, durability)
     }
-    let sequence = try finish(reservation, &batch, durability)
+    try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
-    return sequence
+    return reservation.sequence
   }
 
   /// Takes the lock where it is leased, and returns the last transaction's number when that is durable.
@@ -166,15 +166,13 @@ extension Journal {
     }
   }
 
-  @discardableResult
   func finish(
     _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
-  ) throws(NotelogError) -> UInt64 {
+  ) throws(NotelogError) {
     do {
       try log.fill(reservation, with: &batch)
       batch.removeAll()
       if durability == .durable { try log.awaitDurable(reservation.sequence) }
-      return reservation.sequence
     } catch {
       // It has its place in the log.
       var failure = error

@@ -13,7 +13,7 @@ extension Log {
     while true {
       let role = try state.withLock(
         when: { !$0.isSyncing || $0.nextDurable > sequence || $0.failure != nil },
-        in: { LogRoom.sync($0.syncNumber(covering: sequence)) }, waking: .nobody
+        in: { Self.syncRoom($0.syncNumber(covering: sequence)) }, waking: .nobody
       ) {
         state throws(NotelogError)
           -> (number: UInt64, older: [Segment], head: Segment?, upTo: UInt64, end: LogPosition)? in
@@ -27,7 +27,7 @@ extension Log {
       guard let (number, older, head, nextVisible, end) = role else { return }
       try sync(older, head)
       state.withLock(
-        waking: .rooms(LogRoom.general, LogRoom.sync(number), oneIn: LogRoom.sync(number + 1))
+        waking: .rooms(Self.generalRoom, Self.syncRoom(number), oneIn: Self.syncRoom(number + 1))
       ) { state in
         state.isSyncing = false
         state.nextDurable = max(state.nextDurable, nextVisible)
@@ -69,7 +69,7 @@ extension Log {
   /// Syncs the segments before the head, so that at most two ever reach above the floor.
   func syncOlderSegments(_: borrowing GateHeld) throws(NotelogError) {
     let older = try state.withLock(
-      when: { !$0.isSyncing || $0.failure != nil }, in: { _ in LogRoom.general }
+      when: { !$0.isSyncing || $0.failure != nil }, in: { _ in Self.generalRoom }
     ) {
       state throws(NotelogError) -> [Segment] in
       try state.checkWritable(at: storage.path)

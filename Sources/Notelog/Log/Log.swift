@@ -42,7 +42,7 @@ final class Log: Sendable {
     space = SpaceGovernor(storage, catalog, options, headByteCount: state.head?.allocatedEnd ?? 0)
     // What was there when the store was opened may be kept in the cache.
     catalog.segments[state.visibleEnd.segment]?.show(upTo: state.visibleEnd.offset)
-    self.state = Monitor(state, roomCount: LogRoom.count)
+    self.state = Monitor(state, roomCount: Self.roomCount)
   }
 
   /// Waits for the gate and takes it.
@@ -170,8 +170,8 @@ final class Log: Sendable {
     defer { swap(&previousVersions, &batch.previousVersions) }
     try state.withLock(
       when: { $0.nextVisible == reservation.sequence || $0.failure != nil },
-      in: { _ in LogRoom.order(of: reservation.sequence) },
-      waking: .rooms(LogRoom.general, LogRoom.order(of: reservation.sequence + 1))
+      in: { _ in Self.orderRoom(of: reservation.sequence) },
+      waking: .rooms(Self.generalRoom, Self.orderRoom(of: reservation.sequence + 1))
     ) { state throws(NotelogError) in
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
@@ -220,7 +220,7 @@ final class Log: Sendable {
   /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved
   /// meanwhile; for a writer that has the turn, nothing but what compaction publishes.
   func waitUntilQuiet() throws(NotelogError) {
-    try state.withLock(when: { $0.isQuiet }, in: { _ in LogRoom.general }) { state throws(NotelogError) in
+    try state.withLock(when: { $0.isQuiet }, in: { _ in Self.generalRoom }) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
     }
   }
@@ -316,17 +316,17 @@ struct LogState: ~Copyable, Sendable {
   var isQuiet: Bool { nextVisible == nextSequence || failure != nil }
 }
 
-/// Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
-enum LogRoom {
+// Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
+extension Log {
   private static let orderRoomCount = 8
 
-  static let count = 1 + orderRoomCount + 2
+  fileprivate static let roomCount = 1 + orderRoomCount + 2
   /// For everything that isn't listed below.
-  static let general = 0
+  static let generalRoom = 0
   /// For the turn to become visible.
-  static func order(of sequence: UInt64) -> Int { 1 + Int(sequence % UInt64(orderRoomCount)) }
+  static func orderRoom(of sequence: UInt64) -> Int { 1 + Int(sequence % UInt64(orderRoomCount)) }
   /// For the end of a sync. Only two matter at a time: the one under way and the next.
-  static func sync(_ number: UInt64) -> Int { 1 + orderRoomCount + Int(number % 2) }
+  static func syncRoom(_ number: UInt64) -> Int { 1 + orderRoomCount + Int(number % 2) }
 }
 
 /// The segment that is appended to.
