@@ -58,18 +58,11 @@ final class Snapshot: Sendable {
     return try journal.records.read(id, at: version.place, in: version.segment, into: &buffer)
   }
 
-  /// The ids of a collection's records, or of all records, in order of id.
-  ///
-  /// - Parameters:
-  ///   - collection: The collection; nothing for all.
-  ///   - onDamage: Called with each place where ids may be missing. Others follow.
-  /// - Returns: The ids.
-  /// - Throws: `inputOutput` where the system fails.
-  func records(
-    in collection: UInt16? = nil, onDamage: (Finding) -> Void = { _ in }
-  ) throws(NotelogError) -> [ID16] {
+  /// The ids of a collection's records, or of all records, in order of id. Where some may be missing, the
+  /// journal notes the damage.
+  func records(in collection: UInt16? = nil) throws(NotelogError) -> [ID16] {
     var ids: [ID16] = []
-    try forEachRecord(where: { collection == nil || $0 == collection }, onDamage) { ids.append($0.id) }
+    try forEachRecord(where: { collection == nil || $0 == collection }) { ids.append($0.id) }
     ids.sort()
     return ids
   }
@@ -90,8 +83,7 @@ final class Snapshot: Sendable {
 
   /// Calls `body` with what segments list of the records of some collections, as they lie on the disk.
   private func forEachRecord(
-    where isWanted: (_ collection: UInt16) -> Bool, _ onDamage: (Finding) -> Void = { _ in },
-    _ body: (FooterEntry) -> Void
+    where isWanted: (_ collection: UInt16) -> Bool, _ body: (FooterEntry) -> Void
   ) throws(NotelogError) {
     var lastFrames = LastFrames()
     do throws(StorageError) {
@@ -103,10 +95,7 @@ final class Snapshot: Sendable {
           else { return }
           body(entry)
         }
-        for damage in reading.allDamages {
-          journal.damageLog.note(damage)
-          onDamage(damage)
-        }
+        for damage in reading.allDamages { journal.damageLog.note(damage) }
       }
     } catch { throw NotelogError(error) }
   }
