@@ -127,8 +127,6 @@ extension Journal {
     do {
       compactor.enter()
       defer { compactor.leave() }
-      _ = log.enterGate()
-      defer { log.leaveGate() }
       following.enter()
       defer { following.leave() }
       try log.state.withLock { state throws(NotelogError) in
