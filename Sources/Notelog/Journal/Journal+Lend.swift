@@ -337,7 +337,7 @@ extension Journal {
       do {
         try follower.run()
         if let gap = follower.finish(), gap <= lastSequence { log.watch.tellGap(gap...lastSequence) }
-        if followed.withLock({ $0 })?() == true, attempt < Self.maximumAttempts { continue }
+        if followed.withLock({ $0.first })?() == true, attempt < Self.maximumAttempts { continue }
         return (follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }

@@ -25,8 +25,9 @@ final class Journal: Sendable {
   /// While held, the store's lock is not released. Take the turn first.
   let lockHold = Gate()
   /// What is told when something was taken in that others have committed, before anything is written; it says
-  /// whether to look again.
-  let followed = Lock<(@Sendable () -> Bool)?>(nil)
+  /// whether to look again. One function or none: by itself it would be wrapped in another each time that it
+  /// is reached under the lock, for ever more of them to go through.
+  let followed = Lock<[@Sendable () -> Bool]>([])
   /// State of a failed follow; the next one starts here.
   let unfinishedFollow = Lock<(gap: UInt64?, isExact: Bool)>((nil, true))
   /// One thread at a time takes in what others have committed.

@@ -18,19 +18,14 @@ final class Watch: Sendable {
   /// return soon, and not use the journal.
   typealias Watcher = @Sendable (ClosedRange<UInt64>, [ChangedRecord]?) -> Void
 
-  /// Holds the function: whoever reaches a function itself through generic code, as a lock's is, wraps it in
-  /// another each time, for ever more of them to go through.
-  private final class Told: Sendable {
-    let watcher: Watcher
-    init(_ watcher: @escaping Watcher) { self.watcher = watcher }
-  }
-
-  private let told = Lock<Told?>(nil)
+  /// One function or none: by itself it would be wrapped in another each time that it is reached under the
+  /// lock, for ever more of them to go through.
+  private let told = Lock<[Watcher]>([])
   private let watched = Atomic(false)
 
   /// Has a watcher told of what becomes visible from now on, in the place of another.
   func set(_ watcher: @escaping Watcher) {
-    told.withLock { $0 = Told(watcher) }
+    told.withLock { $0 = [watcher] }
     watched.store(true, ordering: .releasing)
   }
 
@@ -43,9 +38,9 @@ final class Watch: Sendable {
           id: frame.header.id, collection: frame.header.collection,
           isDeletion: frame.header.kind == .tombstone))
     }
-    if !changes.isEmpty { told.withLock { $0 }?.watcher(sequence...sequence, changes) }
+    if !changes.isEmpty { told.withLock { $0.first }?(sequence...sequence, changes) }
   }
 
   /// Tells that transactions with these numbers went by, which can't be told one by one.
-  func tellGap(_ sequences: ClosedRange<UInt64>) { told.withLock { $0 }?.watcher(sequences, nil) }
+  func tellGap(_ sequences: ClosedRange<UInt64>) { told.withLock { $0.first }?(sequences, nil) }
 }

@@ -46,7 +46,7 @@ extension Store {
   /// where the log and the keyring were not read under the store's lock: a whole rotation may have ended in
   /// between.
   func beginFollowing() {
-    journal.followed.withLock { $0 = { [weak self] in self?.followOthers() ?? false } }
+    journal.followed.withLock { $0 = [{ [weak self] in self?.followOthers() ?? false }] }
     // What can't be followed is served as it was found.
     if !journal.holdsLock { _ = try? journal.refresh() }
   }

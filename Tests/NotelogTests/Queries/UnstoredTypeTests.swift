@@ -148,25 +148,27 @@ private final class SyncingStorage: ForwardingStorage {
       try tx.put(Folder(name: "memo"))
       try tx.put(memo)
     }
-    let follow = try #require(reader.journal.followed.withLock { $0 })
+    let follow = try #require(reader.journal.followed.withLock { $0.first })
     let counts = Lock<[Int]>([])
     let group = DispatchGroup()
     let isFirst = Flag(true)
     reader.journal.followed.withLock {
-      $0 = {
-        // With another keyring it follows once more.
-        guard isFirst.exchange(false) else { return follow() }
-        let snapshot = reader.snapshot()
-        group.enter()
-        Thread {
-          let count = try? snapshot.query(Memo.self).count()
-          counts.withLock { $0.append(count ?? -1) }
-          group.leave()
-        }.start()
-        // While others can't be told, no other type's record is found.
-        #expect((try? reader.query(Memo.self).count()) == 0)
-        return follow()
-      }
+      $0 = [
+        {
+          // With another keyring it follows once more.
+          guard isFirst.exchange(false) else { return follow() }
+          let snapshot = reader.snapshot()
+          group.enter()
+          Thread {
+            let count = try? snapshot.query(Memo.self).count()
+            counts.withLock { $0.append(count ?? -1) }
+            group.leave()
+          }.start()
+          // While others can't be told, no other type's record is found.
+          #expect((try? reader.query(Memo.self).count()) == 0)
+          return follow()
+        }
+      ]
     }
     try reader.refresh()
     group.wait()
