@@ -104,38 +104,32 @@ extension Journal {
   /// - Throws: What the closure throws, or what stood in the way. After `poisoned` the transaction may be
   ///   visible here, and is whole or absent once the store is opened again: a failed sync says nothing of
   ///   what the medium holds.
-  func write<Result, Failure: Error>(
+  func write<Result>(
     _ durability: Durability = .durable, numbered: (UInt64) -> Void = { _ in },
-    _ body: (inout Batch) throws(Failure) -> Result
-  ) throws(WriteError<Failure>) -> Result {
+    _ body: (inout Batch) throws -> Result
+  ) throws -> Result {
     var batch = Batch()
     let result: Result
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
     let seen: UInt64
     do {
-      do { try takeTurn() } catch { throw .journal(error) }
+      try takeTurn()
       defer { log.turn.leave() }
-      do {
-        try checkWritable()
-        try log.waitUntilQuiet()
-      } catch { throw .journal(error) }
-      do { result = try body(&batch) } catch { throw .body(error) }
-      do {
-        seen = batch.isEmpty && durability == .durable ? try lastWritable() : 0
-        try log.lookUp(&batch)
-        reservation = batch.isEmpty ? nil : try reserve(for: batch, durability)
-      } catch { throw .journal(error) }
+      try checkWritable()
+      try log.waitUntilQuiet()
+      result = try body(&batch)
+      seen = batch.isEmpty && durability == .durable ? try lastWritable() : 0
+      try log.lookUp(&batch)
+      reservation = batch.isEmpty ? nil : try reserve(for: batch, durability)
       if let reservation { numbered(reservation.sequence) }
     }
+    guard let reservation else {
+      try log.awaitDurable(seen)
+      return result
+    }
     let byteCount = batch.byteCount
-    do throws(NotelogError) {
-      guard let reservation else {
-        try log.awaitDurable(seen)
-        return result
-      }
-      try finish(reservation, &batch, durability)
-    } catch { throw .journal(error) }
+    try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
     return result
@@ -203,10 +197,4 @@ extension Journal {
     // What turned out since the store was opened: whoever opens it again is refused.
     if !knowsWhatIsCurrent { throw NotelogError(unproven: report) }
   }
-}
-
-/// What made a write closure fail: itself, or the journal.
-enum WriteError<Failure: Error>: Error {
-  case body(Failure)
-  case journal(NotelogError)
 }

@@ -40,7 +40,7 @@ extension Store {
     var ticket: UInt64?
     defer { if let ticket { indexes.end(ticket) } }
     let result: Result
-    do throws(WriteError<any Error>) {
+    do {
       result = try journal.write(
         durability,
         numbered: { sequence in
@@ -49,7 +49,7 @@ extension Store {
           if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }
           numbered(sequence)
         }
-      ) { (batch: inout Batch) throws(any Error) in
+      ) { batch in
         var transaction = Transaction(self, batch)
         do {
           let result = try body(&transaction)
@@ -68,23 +68,17 @@ extension Store {
           throw error
         }
       }
-    } catch { throw refusal(error) }
+    } catch let error as NotelogError { throw refusal(error) }
     if !stored.isEmpty { countSchemas() }
     return result
   }
 
-  /// Why a transaction was not written.
-  fileprivate func refusal(_ error: WriteError<any Error>) -> any Error {
-    switch error {
-    case .body(let error): error
-    case .journal(let error): refusal(error)
-    }
-  }
-
-  /// Why the journal refused a transaction. Where that is for an id, both types are named.
+  /// Why the journal refused a transaction. Where that is for an id, both types are named, once: another
+  /// store's closure, which this was called in, knows others.
   func refusal(_ error: NotelogError) -> NotelogError {
     var refusal = error
     guard let (new, old) = error.collections, let id = error.record else { return refusal }
+    refusal.collections = nil
     refusal.message =
       "id \(id) is that of a record of \(hub.shownName(of: old)), and none of \(hub.shownName(of: new)) can have it: an id is one record's in the whole store"
     return refusal

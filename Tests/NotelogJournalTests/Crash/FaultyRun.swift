@@ -44,9 +44,6 @@ struct FaultyRun {
           let sequence = try ScriptedStore.commit(transaction, durability, to: journal)
           entries.append(History.Entry(sequence: sequence, transaction: transaction))
           if durability == .durable { durableCount = entries.count }
-        } catch let error as WriteError<Never> {
-          guard case .journal(let error) = error else { throw error }
-          try recover(&journal, from: error, of: transaction)
         } catch let error as NotelogError {
           try recover(&journal, from: error, of: transaction)
         }
