@@ -138,7 +138,7 @@ private struct Migration<R: Record> {
       let collection = try tx.collection(for: declared, .underWay)
       let plan = try RecordPlan(R.schema, collection)
       let dropped = Set(numbers.compactMap { collection.index(of: $0) })
-      for id in ids.prefix(recordCountMax) where tx.batch.contentByteCount < Self.byteCountMax {
+      for id in ids.prefix(recordCountMax) where tx.batch.byteCount < Self.byteCountMax {
         do {
           if try change(id, plan, dropped, in: &tx) { summary.recordCount += 1 }
         } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {

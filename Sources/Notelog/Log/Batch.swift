@@ -21,8 +21,6 @@ struct Batch: ~Copyable {
   var isEmpty: Bool { frames.isEmpty }
   /// How many frames it holds.
   var count: Int { frames.count }
-  /// How many bytes the frames take.
-  var contentByteCount: Int { buffer.count }
   /// The bytes it takes in the log, its commit mark included.
   var byteCount: Int { buffer.count + aligned(Layout.frameHeaderByteCount + CommitMark.byteCount) }
 

@@ -220,9 +220,9 @@ final class Log: Sendable {
   /// Waits until all that was reserved so far is visible. For whoever holds the gate, nothing new is reserved
   /// meanwhile; for a writer that has the turn, nothing but what compaction publishes.
   func waitUntilQuiet() throws(NotelogError) {
-    try state.withLock(when: { $0.isQuiet }, in: { _ in Self.generalRoom }) { state throws(NotelogError) in
-      try state.checkWritable(at: storage.path)
-    }
+    try state.withLock(
+      when: { $0.nextVisible == $0.nextSequence || $0.failure != nil }, in: { _ in Self.generalRoom }
+    ) { state throws(NotelogError) in try state.checkWritable(at: storage.path) }
   }
 
   /// After a failed write or sync nothing more is written: what the medium holds is no longer known.
@@ -311,9 +311,6 @@ struct LogState: ~Copyable, Sendable {
 
   /// The number of the shared sync that makes a visible transaction durable.
   func syncNumber(covering sequence: UInt64) -> UInt64 { sequence < syncLimit ? syncNumber : syncNumber + 1 }
-
-  /// Whether all reserved space is filled.
-  var isQuiet: Bool { nextVisible == nextSequence || failure != nil }
 }
 
 // Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
