@@ -164,6 +164,7 @@ final class Log: Sendable {
     }
     let end = LogPosition(
       segment: reservation.segment.number, offset: reservation.offset + batch.buffer.count)
+    let frames = batch.frames
     // Taken out of the batch, whose bytes are lent meanwhile.
     var previousVersions: [Catalog.PreviousVersion] = []
     swap(&previousVersions, &batch.previousVersions)
@@ -176,20 +177,20 @@ final class Log: Sendable {
       if let failure = state.failure { throw failure }
       do throws(StorageError) {
         try apply(
-          batch.frames, batch.buffer.bytes, in: reservation.segment, at: reservation.offset,
+          frames, batch.buffer.bytes, in: reservation.segment, at: reservation.offset,
           sequence: reservation.sequence, after: &previousVersions, &state)
       } catch {
         // The transaction is in the log, but what it replaced can't be told: what is indexed would be wrong.
         throw poison(error, &state)
       }
       state.nextVisible += 1
-      if batch.frames.first?.header.kind != .liveChange {
+      if frames.first?.header.kind != .liveChange {
         state.counters.commits += 1
         state.counters.bytesCommitted += batch.buffer.count
       }
       state.visibleEnd = end
       reservation.segment.show(upTo: end.offset)
-      watch.tell(reservation.sequence, batch.frames)
+      watch.tell(reservation.sequence, frames)
     }
   }
 
