@@ -4,19 +4,12 @@ import NotelogFormat
 import NotelogBase
 import Synchronization
 
-/// A record that a transaction wrote or deleted.
-struct ChangedRecord: Equatable, Sendable, BitwiseCopyable {
-  let id: ID16
-  let collection: UInt16
-  let isDeletion: Bool
-}
-
 /// Who is told of each transaction once it is visible, before any later one is.
 final class Watch: Sendable {
-  /// Takes the sequence numbers of transactions and what they changed: of one, or of several where nobody can
-  /// tell any longer what they changed, and then nothing. Each number is higher than those before. It must
-  /// return soon, and not use the journal.
-  typealias Watcher = @Sendable (ClosedRange<UInt64>, [ChangedRecord]?) -> Void
+  /// Takes the sequence numbers of transactions and the headers of what they wrote and deleted: of one, or of
+  /// several where nobody can tell any longer what they changed, and then nothing. Each number is higher than
+  /// those before. It must return soon, and not use the journal.
+  typealias Watcher = @Sendable (ClosedRange<UInt64>, [FrameHeader]?) -> Void
 
   /// One function or none: by itself it would be wrapped in another each time that it is reached under the
   /// lock, for ever more of them to go through.
@@ -31,13 +24,7 @@ final class Watch: Sendable {
 
   func tell(_ sequence: UInt64, _ frames: [PendingFrame]) {
     guard watched.load(ordering: .acquiring) else { return }
-    var changes: [ChangedRecord] = []
-    for frame in frames where frame.header.kind.isVersion {
-      changes.append(
-        ChangedRecord(
-          id: frame.header.id, collection: frame.header.collection,
-          isDeletion: frame.header.kind == .tombstone))
-    }
+    let changes = frames.compactMap { $0.header.kind.isVersion ? $0.header : nil }
     if !changes.isEmpty { told.withLock { $0.first }?(sequence...sequence, changes) }
   }
 

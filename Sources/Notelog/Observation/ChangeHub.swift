@@ -1,6 +1,7 @@
 // Who observes which collection.
 
 import NotelogBase
+import NotelogFormat
 
 /// The observers of a store.
 final class ChangeHub: Sendable {
@@ -32,7 +33,7 @@ final class ChangeHub: Sendable {
   }
 
   /// What a commit changed; nothing where some did which nobody can name any longer.
-  private typealias Told = (sequences: ClosedRange<UInt64>, changes: [ChangedRecord]?)
+  private typealias Told = (sequences: ClosedRange<UInt64>, changes: [FrameHeader]?)
 
   private let state = Lock(State())
 
@@ -78,7 +79,7 @@ final class ChangeHub: Sendable {
   }
 
   /// Delivers what a commit changed, or holds it until its collections' names are known.
-  private func tell(_ sequences: ClosedRange<UInt64>, _ changes: [ChangedRecord]?) {
+  private func tell(_ sequences: ClosedRange<UInt64>, _ changes: [FrameHeader]?) {
     let told = (sequences: sequences, changes: changes)
     let ready = state.withLock { state -> [Told] in
       guard !state.held.isEmpty || state.lacksName(of: told) else { return [told] }
@@ -119,7 +120,7 @@ final class ChangeHub: Sendable {
         subscription.deliver(part)
         part = RecordChanges(told.sequences)
       }
-      part.add(id, isDeletion: change.isDeletion)
+      part.add(id, isDeletion: change.kind == .tombstone)
     }
     if !part.isComplete || !part.written.isEmpty || !part.deleted.isEmpty { subscription.deliver(part) }
   }
