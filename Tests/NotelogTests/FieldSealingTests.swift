@@ -2,6 +2,7 @@
 
 @testable import NotelogBase
 import NotelogFormat
+import NotelogStorage
 import Foundation
 import NotelogCrypto
 @testable import Notelog
@@ -70,6 +71,49 @@ private func sample() throws -> Everything {
 }
 
 @Suite struct FieldSealingTests {
+  /// Read is the process's own memory at the places where the values were: what has been given back may be
+  /// somebody else's by now, or gone, but holds none of them. (Linux shows it as a file.)
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/mem")))
+  func `an encoder that grows, packs, is wiped or goes leaves no value in the memory that it had`() throws {
+    let bench = try Bench()
+    let plan = bench.note.collection
+    let (title, body) = (try plan.index(of: "title"), try plan.index(of: "body"))
+    let (titlePart, bodyPart) = ("a title nobody sees; ", "what nobody is to read; ")
+    let titleByteCount = 20 * titlePart.utf8.count
+    let memory = try SystemStorage(path: "/proc/self").openFile("mem", .read)
+    defer { memory.close() }
+    // Not at the start, where the allocator notes down what it was given back.
+    func holds(_ part: String, _ number: Int, at place: Int) -> Bool {
+      let count = part.utf8.count
+      return (try? memory.read(count, at: place + number * count)) == Array(part.utf8)
+    }
+    func place(of encoder: borrowing RecordEncoder) -> Int {
+      // SAFETY: the address is a number here: nothing is read by it but through the file.
+      unsafe encoder.scratch.bytes.withUnsafeBytes { Int(bitPattern: $0.baseAddress) }
+    }
+    let last: Int
+    do {
+      var encoder = RecordEncoder()
+      encoder.begin()
+      try encoder.add(title, of: plan) { $0.append(String(repeating: titlePart, count: 20)) }
+      let first = place(of: encoder)
+      #expect(holds(titlePart, 10, at: first))
+      try encoder.add(body, of: plan) { $0.append(String(repeating: bodyPart, count: 300)) }
+      last = place(of: encoder)
+      #expect(first != last && holds(titlePart, 10, at: last))
+      #expect(!holds(titlePart, 10, at: first), "left behind when it grew")
+      let byteCount = encoder.scratch.count
+      #expect(byteCount < titleByteCount + 150 * bodyPart.utf8.count, "the body is compressed")
+      #expect(!holds(bodyPart, 200, at: last + titleByteCount), "left behind when it packed")
+      encoder.wipe()
+      #expect(!holds(titlePart, 10, at: last), "left behind when it was wiped")
+      try encoder.add(title, of: plan) { $0.append(String(repeating: titlePart, count: 20)) }
+      let again = place(of: encoder)
+      #expect(again == last && holds(titlePart, 10, at: last))
+    }
+    #expect(!holds(titlePart, 10, at: last), "left behind when it went")
+  }
+
   @Test func `a record with every kind of field comes back whole`() throws {
     let bench = try Bench()
     let record = try sample()

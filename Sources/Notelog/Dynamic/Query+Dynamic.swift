@@ -128,9 +128,9 @@ extension QueryCondition where R == DynamicEntry {
       let isEqual = comparison != .less && comparison != .greater
       return field(name) { isEqual && $0 == .missing }
     }
-    var scratch = FieldScratch()
+    var scratch = Buffer()
     try value.store(as: type, isOptional: false, into: &scratch)
-    let bytes = scratch.withBytes(in: 0..<scratch.count) { $0.array() }
+    let bytes = scratch.bytes.array()
     let key = KeySet.key(of: bytes, type)
     let isOrdered = type.isSortable && value == value
     let keys =

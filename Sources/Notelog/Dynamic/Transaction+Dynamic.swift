@@ -95,7 +95,7 @@ extension Transaction {
 }
 
 extension DynamicValue {
-  fileprivate func store(_ field: StoredField, into scratch: inout FieldScratch) throws(NotelogError) {
+  fileprivate func store(_ field: StoredField, into scratch: inout Buffer) throws(NotelogError) {
     do { try store(as: field.type, isOptional: field.isOptional, into: &scratch) } catch {
       throw NotelogError(error.code, "\(field.name): \(error.message)")
     }

@@ -6,7 +6,7 @@ import NotelogFormat
 
 /// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for
 /// long.
-struct RecordEncoder {
+struct RecordEncoder: ~Copyable {
   // Fields hold no references: they are copied about for every record.
 
   enum Source {
@@ -24,15 +24,15 @@ struct RecordEncoder {
     /// The field's place in the plan; -1 for one that this version of the schema doesn't know.
     let index: Int
     var source: Source
-    /// Where it lies in the scratch buffer.
+    /// Where it lies in the scratch memory.
     var range: Range<Int>
   }
 
-  private(set) var scratch = FieldScratch()
-  /// The values of which digests are to be made, as they are before they are packed; of those that are sealed
-  /// already, the digests.
-  private(set) var unpacked = FieldScratch()
-  private(set) var unpackedRanges: [(index: Int, range: Range<Int>)] = []
+  /// What was gathered, overwritten behind each record.
+  private(set) var scratch = Buffer(capacity: 512, isSecret: true)
+  /// Where the values are of which digests are to be made, as they are before they are packed; of those that
+  /// are sealed already, the digests.
+  private var unpacked: [(index: Int, range: Range<Int>)] = []
   var fields: [Field] = []
   /// How many fields are large values.
   private var valueCount = 0
@@ -41,13 +41,10 @@ struct RecordEncoder {
 
   /// Forgets the last record.
   mutating func begin() {
-    scratch.removeAll()
+    scratch.wipe()
     // Emptying an array that is empty takes as long.
     if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
-    if !unpackedRanges.isEmpty {
-      unpacked.removeAll()
-      unpackedRanges.removeAll(keepingCapacity: true)
-    }
+    if !unpacked.isEmpty { unpacked.removeAll(keepingCapacity: true) }
     valueCount = 0
     bodyByteCount = RecordBody.headerByteCount
   }
@@ -57,9 +54,9 @@ struct RecordEncoder {
 
   /// Gathers a field whose value `encode` appends. Fields come in ascending order of number.
   mutating func add(
-    _ index: Int, of plan: CollectionPlan, _ encode: (inout FieldScratch) throws -> Void
+    _ index: Int, of plan: CollectionPlan, _ encode: (inout Buffer) throws -> Void
   ) throws(NotelogError) {
-    let start = scratch.count
+    var start = scratch.count
     do { try encode(&scratch) } catch { throw NotelogError(storing: plan.name(of: index), error) }
     if plan.fields[index].type == .date, !endsInFiniteNumber(from: start) {
       throw NotelogError(
@@ -69,10 +66,14 @@ struct RecordEncoder {
     // Asked before it is packed, as it must fit when it is unpacked; and after, as padding makes it longer.
     guard scratch.count - start <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     if plan.hasDigests, plan.digest(of: index) != nil {
-      scratch.withBytes(in: start..<scratch.count) { keep($0, index) }
+      // What is packed is a copy.
+      var copy = scratch.bytes.extracting(droppingFirst: start).array()
+      defer { copy.wipe() }
+      unpacked.append((index, start..<scratch.count))
+      start = gather(copy.rawSpan).lowerBound
     }
-    if flags.contains(.compressed), !scratch.compress(from: start) { flags.remove(.compressed) }
-    if flags.contains(.padded) { scratch.pad(from: start) }
+    if flags.contains(.compressed), !compress(from: start) { flags.remove(.compressed) }
+    if flags.contains(.padded) { pad(from: start) }
     let plainCount = scratch.count - start
     guard plainCount <= Limits.recordBytes else { throw tooLong(from: start, plan, index) }
     var length = plainCount + (flags.contains(.sealed) ? RecordBody.sealOverhead : 0)
@@ -90,14 +91,43 @@ struct RecordEncoder {
   /// Whether the double that a date ends in is one; nil has none.
   private func endsInFiniteNumber(from start: Int) -> Bool {
     guard scratch.count - start >= 8 else { return true }
-    return scratch.withBytes(in: scratch.count - 8..<scratch.count) { bytes in
-      Double(bitPattern: bytes.load(UInt64.self, at: 0)).isFinite
-    }
+    return Double(bitPattern: scratch.bytes.load(UInt64.self, at: scratch.count - 8)).isFinite
   }
 
-  /// Keeps what a digest is made of, or a digest.
-  private mutating func keep(_ bytes: RawSpan, _ index: Int) {
-    unpackedRanges.append((index, unpacked.append(bytes)))
+  /// Puts a length of four bytes and a zlib stream in the place of the bytes from `start` on.
+  ///
+  /// - Returns: False, and nothing changed, where that would not be shorter.
+  private mutating func compress(from start: Int) -> Bool {
+    let plainCount = scratch.count - start
+    guard var stream = Deflate.compress(scratch.bytes.extracting(droppingFirst: start)),
+      stream.count + 4 < plainCount
+    else { return false }
+    defer { stream.wipe() }
+    let packedCount = stream.count + 4
+    var all = scratch.mutableBytes
+    var target = all.part(from: start)
+    target.store(UInt32(plainCount), at: 0)
+    target.copy(stream.rawSpan, at: 4)
+    for offset in packedCount..<plainCount { target.store(0 as UInt8, at: offset) }
+    scratch.truncate(to: start + packedCount)
+    return true
+  }
+
+  /// Pads the bytes from `start` on.
+  private mutating func pad(from start: Int) {
+    let plainCount = scratch.count - start
+    let padded = Padding.paddedCount(of: plainCount, minimumBucket: Limits.paddingBucket)
+    scratch.appendZeros(padded - plainCount)
+    var all = scratch.mutableBytes
+    var target = all.part(from: start)
+    Padding.pad(&target, valueCount: plainCount)
+  }
+
+  /// Keeps bytes, and says where they are.
+  private mutating func gather(_ bytes: RawSpan) -> Range<Int> {
+    let start = scratch.count
+    scratch.append(bytes)
+    return start..<scratch.count
   }
 
   private func tooLong(from start: Int, _ plan: CollectionPlan, _ index: Int) -> NotelogError {
@@ -109,13 +139,13 @@ struct RecordEncoder {
 
   /// Gathers a field whose value is sealed already.
   mutating func add(_ content: SealedContent, _ index: Int) {
-    if let digest = content.digest { keep(digest.rawSpan, index) }
-    append(content.entry, index, .sealed, scratch.append(content.bytes.rawSpan))
+    if let digest = content.digest { unpacked.append((index, gather(digest.rawSpan))) }
+    append(content.entry, index, .sealed, gather(content.bytes.rawSpan))
   }
 
   /// Gathers a field of the record's last version as it is, sealed or not.
   mutating func carry(_ entry: FieldEntry, from old: RawSpan, index: Int?) {
-    append(entry, index ?? -1, .carried, scratch.append(old.extracting(entry.range)))
+    append(entry, index ?? -1, .carried, gather(old.extracting(entry.range)))
   }
 
   private mutating func append(_ entry: FieldEntry, _ index: Int, _ source: Source, _ range: Range<Int>) {
@@ -142,7 +172,7 @@ struct RecordEncoder {
     bytes.store(UInt16(valueCount), at: 2)
     var place = 4
     for field in fields where field.entry.flags.contains(.chunked) {
-      let value = scratch.withBytes(in: field.range) { ValueReference.value(in: $0) }
+      let value = ValueReference.value(in: scratch.bytes.extracting(field.range))
       bytes.store(value.low, at: place)
       bytes.store(value.high, at: place + 8)
       place += 16
@@ -152,7 +182,7 @@ struct RecordEncoder {
       bytes.store(field.entry.number, at: place)
       bytes.store(UInt16(count), at: place + 2)
       var key = bytes.part(place + 4..<place + 4 + count)
-      scratch.withBytes(in: field.range) { writeSortKey(field, plan, $0, into: &key) }
+      writeSortKey(field, plan, scratch.bytes.extracting(field.range), into: &key)
       place += 4 + count
     }
   }
@@ -188,9 +218,11 @@ struct RecordEncoder {
     var directory = DirectoryWriter(fieldCount: fields.count, into: &bytes)
     for field in fields {
       var target = bytes.part(directory.add(field.entry, into: &bytes))
-      try scratch.withBytes(in: field.range) { value throws(NotelogError) in
-        guard field.source == .fresh, field.entry.flags.contains(.sealed) else { return target.copy(value) }
+      let value = scratch.bytes.extracting(field.range)
+      if field.source == .fresh, field.entry.flags.contains(.sealed) {
         try seal(value, field, id, plan, &keys, &nonces, &target)
+      } else {
+        target.copy(value)
       }
     }
   }
@@ -206,9 +238,7 @@ struct RecordEncoder {
       guard field.source == .fresh, field.entry.flags.contains(.chunked) else { continue }
       let key = try keys.key(field.index, field.entry.keyReference, of: plan).key
       let sealer = ChunkSealer(key, field.entry, as: .randomValue, of: id, field.index, plan)
-      let content = try scratch.withBytes(in: field.range) { value throws(NotelogError) in
-        try sealer.putAll(value, &nonces, into: &batch)
-      }
+      let content = try sealer.putAll(scratch.bytes.extracting(field.range), &nonces, into: &batch)
       replace(place, by: content)
     }
   }
@@ -275,7 +305,7 @@ extension RecordEncoder {
   mutating func replace(_ place: Int, by content: SealedContent) {
     fields[place].entry.keyReference = content.entry.keyReference
     fields[place].source = .sealed
-    fields[place].range = scratch.append(content.bytes.rawSpan)
+    fields[place].range = gather(content.bytes.rawSpan)
   }
 
   /// The choice that the gathered record makes for a field.
@@ -288,9 +318,9 @@ extension RecordEncoder {
         .invalidArgument,
         "\(plan.place(index, id)): the record lacks \(plan.keyFieldName(of: index)), which names the key")
     }
-    return try scratch.withBytes(in: field.range) { name throws(NotelogError) in
-      try plan.choice(for: index, named: name, or: field.source == .fresh ? .invalidArgument : .tampered)
-    }
+    return try plan.choice(
+      for: index, named: scratch.bytes.extracting(field.range),
+      or: field.source == .fresh ? .invalidArgument : .tampered)
   }
 
   // MARK: - The digests of sealed values that no two records share (FORMAT.md 11.3).
@@ -305,13 +335,14 @@ extension RecordEncoder {
         continue
       }
       guard field.source != .carried,
-        let range = unpackedRanges.last(where: { $0.index == pair.source })?.range
+        let range = unpacked.last(where: { $0.index == pair.source })?.range
       else { continue }
-      let digest = try unpacked.withBytes(in: range) { value throws(NotelogError) in
-        if field.source == .sealed { return value.array() }
-        let key = try keys.key(pair.source, field.entry.keyReference, of: plan).key
-        return try plan.storedDigest(value, pair.source, under: key)
+      guard field.source == .fresh else {
+        put(scratch.bytes.extracting(range).array(), pair.digest, plan)
+        continue
       }
+      let key = try keys.key(pair.source, field.entry.keyReference, of: plan).key
+      let digest = try plan.storedDigest(scratch.bytes.extracting(range), pair.source, under: key)
       put(digest, pair.digest, plan)
     }
   }
@@ -330,7 +361,7 @@ extension RecordEncoder {
       number: number, type: plan.fields[index].type, flags: plan.fields[index].flags, keyReference: 0,
       range: 0..<digest.count)
     let place = fields.firstIndex { $0.entry.number > number } ?? fields.count
-    let range = scratch.append(digest.rawSpan)
+    let range = gather(digest.rawSpan)
     fields.insert(Field(entry: entry, index: index, source: .fresh, range: range), at: place)
     bodyByteCount += RecordBody.entryByteCount + digest.count
   }

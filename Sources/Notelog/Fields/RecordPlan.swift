@@ -128,13 +128,13 @@ final class RecordPlan<R: Record>: Sendable {
 
   /// Whether a record has a field's initial value.
   func hasInitialValue(_ record: R, _ field: FieldDefinition<R>) throws(NotelogError) -> Bool {
-    var scratch = FieldScratch()
-    defer { scratch.removeAll() }
+    var scratch = Buffer(isSecret: true)
     do {
       try field.access.encode(record, &scratch)
       let count = scratch.count
       try field.access.encode(prototype, &scratch)
-      return scratch.isEven(at: count)
+      return scratch.bytes.extracting(first: count).elementsEqual(
+        scratch.bytes.extracting(droppingFirst: count))
     } catch {
       throw NotelogError(storing: "\(collection.schema.name).\(field.description.name)", error)
     }

@@ -34,9 +34,9 @@ extension RecordReader {
   /// field has that.
   func place(of path: PartialKeyPath<R>) throws -> (index: Int, initial: [UInt8]) {
     let slot = plan.slots[try plan.slot(of: path)]
-    var scratch = FieldScratch()
+    var scratch = Buffer(isSecret: true)
     try slot.definition.access.encode(plan.prototype, &scratch)
-    return (slot.index, scratch.withBytes(in: 0..<scratch.count) { $0.array() })
+    return (slot.index, scratch.bytes.array())
   }
 }
 

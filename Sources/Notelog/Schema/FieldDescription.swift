@@ -187,7 +187,7 @@ struct FieldDefinition<R: Record>: Sendable {
 /// A property's way into bytes and back, as closures made where the property's type is known.
 @usableFromInline
 struct FieldAccess<R: Record>: Sendable {
-  let encode: @Sendable (borrowing R, inout FieldScratch) throws -> Void
+  let encode: @Sendable (borrowing R, inout Buffer) throws -> Void
   let decode: @Sendable (inout R, RawSpan) throws -> Void
 
   @inlinable
@@ -210,7 +210,7 @@ struct FieldAccess<R: Record>: Sendable {
 
   @usableFromInline
   init(
-    encode: @escaping @Sendable (borrowing R, inout FieldScratch) throws -> Void,
+    encode: @escaping @Sendable (borrowing R, inout Buffer) throws -> Void,
     decode: @escaping @Sendable (inout R, RawSpan) throws -> Void
   ) {
     self.encode = encode

@@ -63,7 +63,7 @@ public enum DynamicValue: Hashable, Sendable {
   }
 
   /// Appends the value as a field of this type keeps it.
-  func store(as type: FieldType, isOptional: Bool, into scratch: inout FieldScratch) throws(NotelogError) {
+  func store(as type: FieldType, isOptional: Bool, into scratch: inout Buffer) throws(NotelogError) {
     let stored: (any StoredValue)?
     do { stored = try self.stored() } catch { throw NotelogError(ours: error) }
     guard let stored else {

@@ -117,6 +117,25 @@ extension StoredValue {
   }
 }
 
+extension Buffer {
+  /// Appends a value as it is stored.
+  @inlinable
+  mutating func append(_ value: some StoredValue) {
+    let start = count
+    resizeForReading(to: start + value._storedByteCount)
+    var bytes = mutableBytes
+    var target = bytes.part(from: start)
+    value._store(into: &target)
+  }
+}
+
+extension [UInt8] {
+  /// Overwrites the bytes.
+  mutating func wipe() {
+    for index in indices { self[index] = 0 }
+  }
+}
+
 /// A stored type whose values have an order that bytes can keep, so that a plain field of it can be indexed.
 public protocol SortableValue: StoredValue {}
 

@@ -172,8 +172,7 @@ extension Store {
     // Nil stands for what is stored, or for an initial value that is nil too.
     let isStored = try stored?.find(field.number) != nil
     guard field.isOptional, isInitial || isStored else { return false }
-    var scratch = FieldScratch()
-    defer { scratch.removeAll() }
+    var scratch = Buffer(isSecret: true)
     do { try slot.definition.access.encode(record, &scratch) } catch { return false }
     return scratch.count == 1
   }
@@ -198,11 +197,10 @@ extension Store {
       return refusal
     }
     guard let keySlot = plan.slot(ofField: field.keyField) else { return nil }
-    var scratch = FieldScratch()
+    var scratch = Buffer()
     do { try plan.slots[keySlot].definition.access.encode(record, &scratch) } catch { return nil }
-    let choice = try scratch.withBytes(in: 0..<scratch.count) { name throws(NotelogError) in
-      try plan.collection.choice(for: slot.index, named: name, or: .invalidArgument)
-    }
+    let choice = try plan.collection.choice(
+      for: slot.index, named: scratch.bytes, or: .invalidArgument)
     return lockRefusal(of: choice.keys.last ?? 0)
   }
 

@@ -256,7 +256,7 @@ extension Transaction {
   mutating func merge(
     _ id: RecordID, over stored: OwnedRecord?, _ plan: CollectionPlan, changed: Set<Int>,
     _ uploaded: [Int: SealedContent] = [:], dropping dropped: Set<Int> = [],
-    encoding encode: (Int, inout FieldScratch) throws -> Void
+    encoding encode: (Int, inout Buffer) throws -> Void
   ) throws(NotelogError) {
     encoder.begin()
     func add(_ index: Int, to encoder: inout RecordEncoder) throws(NotelogError) {
