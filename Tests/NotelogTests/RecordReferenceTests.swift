@@ -34,7 +34,12 @@ import Testing
     static let schema = Schema<Odd>("ä/ö?#% 日記/..") {}
   }
 
-  @Test func `a collection's name may hold anything, and what is no reference is refused`() throws {
+  /// The bug: references were compared letter by letter, and a scheme in capitals made another one of it.
+  @Test
+  func
+    `a collection's name may hold anything, a reference be written as RFC 3986 has it, and what is none is refused`()
+    throws
+  {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let (odd, note) = (Odd(), Note(title: "plain"))
@@ -43,9 +48,20 @@ import Testing
     let reference = try #require(try URL(string: store.reference(to: Odd.self, odd.id).absoluteString))
     #expect(try store.get(Odd.self, reference)?.id == odd.id)
     let (place, id) = ("\(store.info().id)", note.id)
+    let escaped = try #require(URL(string: reference.absoluteString.lowercased()))
+    #expect(try escaped != reference && store.get(Odd.self, escaped)?.id == odd.id)
+    for text in [
+      "NOTELOG://\(place)/note/\(id)", "notelog://\(place.uppercased())/note/\(id)",
+      "notelog://\(place)/%6eot%65/\(id)",
+    ] {
+      let url = try #require(URL(string: text))
+      #expect(try store.get(Note.self, url)?.id == id, "\(text)")
+    }
     for text in [
       "notelog://\(place)/note", "notelog://\(place)/note/\(id)/x", "http://\(place)/note/\(id)",
       "notelog://\(place)//\(id)", "notelog://12/note/\(id)", "notelog://\(place)/note/12",
+      "notelog://\(place)/NOTE/\(id)", "notelog://\(place)/note%2F\(id)", "notelog://a@\(place)/note/\(id)",
+      "notelog://\(place):1/note/\(id)",
       "notelog://\(place)/note/\(id)?x", "notelog://\(place)/note/\(id)#x", "notelog://\(place)/note/\(id)/",
     ] {
       let url = try #require(URL(string: text))

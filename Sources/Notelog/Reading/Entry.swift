@@ -76,16 +76,28 @@ extension Store {
     return url
   }
 
-  /// The record that a reference points to; nil where it is no more.
+  /// The record that a reference points to; nil where it is no more. References that are equivalent by RFC 3986
+  /// (6.2.2) are one: scheme and store have no case, and what needs no escape may have one.
   ///
   /// - Throws: `invalidArgument` where it is no reference, or one to another store or another type's
   ///   collection; what reading a record throws.
   public func get<R: Record>(_ type: R.Type, _ reference: URL) throws -> Entry<R>? {
-    guard let id = RecordID(reference.lastPathComponent), try reference == self.reference(to: type, id) else {
+    guard let id = RecordID(reference.lastPathComponent),
+      try Self.parts(of: reference) == Self.parts(of: self.reference(to: type, id))
+    else {
       throw NotelogError(
         .invalidArgument, "\(reference) points to no record of type \(R.self) in this store")
     }
     return try get(type, id)
+  }
+
+  /// The parts of a URI, which are the same in all that are equivalent.
+  private static func parts(of uri: URL) -> [String?] {
+    guard let parts = URLComponents(url: uri, resolvingAgainstBaseURL: true) else { return [] }
+    let port = parts.port.map(String.init)
+    let path = parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
+    return [parts.scheme?.lowercased(), parts.user, parts.password, parts.host?.lowercased(), port]
+      + [parts.query, parts.fragment] + path.map(\.removingPercentEncoding)
   }
 }
 
