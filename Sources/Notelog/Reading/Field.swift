@@ -77,7 +77,7 @@ final class FieldHandle: Sendable {
     _ store: Store, _ path: FieldKeyPath<R, Value>
   ) throws -> FieldHandle {
     // Read first: a schema that changes from here on makes it look again.
-    let epoch = store.readers.epoch
+    let epoch = store.schemaEpoch.load(ordering: .acquiring)
     let reader = try store.reader(for: R.self)
     let (index, initial) = try reader.place(of: path)
     return FieldHandle(store, reader.plan.collection, index, initial, epoch: epoch) { try make(store, path) }
@@ -85,7 +85,7 @@ final class FieldHandle: Sendable {
 
   /// The handle that holds now, where that is another one.
   func renewed() throws -> FieldHandle? {
-    let now = store.readers.epoch
+    let now = store.schemaEpoch.load(ordering: .acquiring)
     if epoch == now { return nil }
     var handle = self
     while handle.epoch != now {

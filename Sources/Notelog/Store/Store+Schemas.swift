@@ -9,11 +9,32 @@ extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it
   /// is unlocked.
   func register(_ schemas: SchemaCopies) {
-    registry.withLock { registry in
-      for stored in schemas.chosen.values { registry.register(stored) }
-      registry.lost = Set(schemas.finding.lost)
-    }
+    registry.withLock { $0.lost = Set(schemas.finding.lost) }
+    register(schemas.chosen.values)
     for stored in schemas.chosen.values { hub.name(stored.plan.schema) }
+  }
+
+  /// Makes stored schemas known; readers made of older versions no longer hold.
+  func register(_ schemas: some Sequence<SchemaRegistry.Stored>) {
+    registry.withLock { registry in
+      for stored in schemas { registry.register(stored) }
+      readers.change { $0 = [:] }
+      schemaEpoch.add(1, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// The reader of a record type, if one was made that still holds.
+  func knownReader<R: Record>(of type: R.Type) -> RecordReader<R>? {
+    readers.read { $0[ObjectIdentifier(type)] } as? RecordReader<R>
+  }
+
+  /// Keeps the reader of a record type, unless the schema it was made of has been replaced meanwhile.
+  func keep<R: Record>(_ reader: RecordReader<R>) {
+    let collection = reader.plan.collection
+    registry.withLock { registry in
+      guard registry.byNumber[collection.number]?.plan === collection else { return }
+      readers.change { $0[ObjectIdentifier(R.self)] = reader }
+    }
   }
 
   /// Puts schemas that are about to be committed into the second copy, with those that are in force. The
@@ -34,7 +55,7 @@ extension Store {
   /// followed in memory, and stored with the first write. Until then no record is of a new one. Whoever reads
   /// a moment makes the moment first: then the schema is known of every record in it.
   func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
-    if let reader = readers.find(type) { return reader }
+    if let reader = knownReader(of: type) { return reader }
     let declared = R.schema.description
     var stored = registry.withLock { $0.find(declared) }
     if stored == nil {
@@ -61,7 +82,7 @@ extension Store {
     let collection = isChanged ? try CollectionPlan(schema, storeID: storeID, vault) : stored.plan
     let reader = RecordReader(
       plan: try RecordPlan(R.schema, collection), opener: opener, isComplete: isComplete)
-    if !isChanged { registry.withLock { $0.keep(reader) } }
+    if !isChanged { keep(reader) }
     return reader
   }
 
@@ -190,10 +211,6 @@ struct SchemaRegistry: Sendable {
   var revisions: UInt64 { byNumber.values.reduce(0) { $0 + UInt64($1.plan.schema.revision) } }
   /// The collections whose schemas can't be read: their numbers are taken all the same.
   var lost: Set<UInt16> = []
-  /// Readers whose plans agree with what is stored.
-  let readers: RecordReaders
-
-  init(_ readers: RecordReaders) { self.readers = readers }
 
   /// The collection that a declaration means, by its name or a former one.
   func find(_ declared: CollectionDescription) -> Stored? {
@@ -206,18 +223,10 @@ struct SchemaRegistry: Sendable {
       ?? byNumber.values.first { $0.plan.schema.firstName == name }
   }
 
-  /// Keeps the reader of a record type, unless the schema it was made of has been replaced meanwhile.
-  func keep<R: Record>(_ reader: RecordReader<R>) {
-    let collection = reader.plan.collection
-    guard byNumber[collection.number]?.plan === collection else { return }
-    readers.keep(reader)
-  }
-
-  /// Makes a stored schema known; readers made of an older version no longer hold.
+  /// Makes a stored schema known.
   mutating func register(_ stored: Stored) {
     lost.remove(stored.plan.number)
     byNumber[stored.plan.number] = stored
-    readers.removeAll()
   }
 
   /// The number that the next collection gets: higher than that of any schema and than `pending`, and none

@@ -23,9 +23,11 @@ public final class Store: Sendable {
   let opener: FieldOpener
   let indexes = FieldIndexes()
   let hub = ChangeHub()
-  let registry: Lock<SchemaRegistry>
-  /// What reads the records of each type.
-  let readers: RecordReaders
+  let registry = Lock(SchemaRegistry())
+  /// What reads the records of each type, found without waiting; forgotten when a stored schema changes.
+  let readers = ReadMostly<[ObjectIdentifier: any AnyObject & Sendable]>([:])
+  /// Counts the changes of stored schemas: what was resolved at another epoch is to be resolved again.
+  let schemaEpoch = Atomic<UInt64>(0)
   /// Held while the keyring is changed, so that changes follow one another.
   let keyringChange = Lock(())
   /// What the keyring's two files are like: as they were found, or as the last change left them.
@@ -50,9 +52,6 @@ public final class Store: Sendable {
     schemas: SchemaCopies, events: EventTeller? = nil
   ) {
     self.events = events
-    let readers = RecordReaders()
-    self.readers = readers
-    registry = Lock(SchemaRegistry(readers))
     self.journal = journal
     self.storage = storage
     self.vault = vault
@@ -92,30 +91,5 @@ extension Store {
     return DamageReport(
       verdict: verdict.isDamaged ? verdict : .sound, findings: damages, lostRecordCount: lostCount,
       possiblyStaleBelow: journal.catalog.staleness.below)
-  }
-}
-
-// MARK: - The readers of an open store's record types, found without waiting.
-
-/// For each record type in use, what reads its records; forgotten when a stored schema changes.
-final class RecordReaders: Sendable {
-  private let byType = ReadMostly<[ObjectIdentifier: any AnyObject & Sendable]>([:])
-  private let changeCount = Atomic<UInt64>(0)
-
-  /// Counts the changes of stored schemas: what was resolved at another epoch is to be resolved again.
-  var epoch: UInt64 { changeCount.load(ordering: .acquiring) }
-
-  /// The reader of a record type, if one was made that still holds.
-  func find<R: Record>(_ type: R.Type) -> RecordReader<R>? {
-    byType.read { $0[ObjectIdentifier(type)] } as? RecordReader<R>
-  }
-
-  func keep<R: Record>(_ reader: RecordReader<R>) {
-    byType.change { $0[ObjectIdentifier(R.self)] = reader }
-  }
-
-  func removeAll() {
-    byType.change { $0 = [:] }
-    changeCount.add(1, ordering: .acquiringAndReleasing)
   }
 }

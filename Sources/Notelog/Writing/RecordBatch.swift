@@ -46,7 +46,7 @@ extension Store {
         numbered: { sequence in
           // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing
           // is ever written behind it.
-          if !stored.isEmpty { registry.withLock { for schema in stored { $0.register(schema) } } }
+          if !stored.isEmpty { register(stored) }
           numbered(sequence)
         }
       ) { batch in
@@ -109,7 +109,6 @@ extension Store {
 public struct RecordBatch<R: Record>: ~Copyable {
   private let store: Store
   private var plan: RecordPlan<R>
-  fileprivate private(set) var epoch: UInt64
   private var batch = Batch()
   private var encoder = RecordEncoder()
   private var nonces = NonceRun()
@@ -122,7 +121,6 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   init(_ store: Store) throws {
     self.store = store
-    epoch = store.readers.epoch
     plan = try store.storedPlan(for: R.self)
     keys = SealingKeys(store.vault, store.schemasAreVerified, for: plan.collection)
   }
@@ -178,12 +176,12 @@ public struct RecordBatch<R: Record>: ~Copyable {
       store.indexes.end(ticket)
       if batch.isEmpty { forget() }
     }
-    let (store, collection, epoch) = (store, plan.collection, epoch)
+    let (store, collection) = (store, plan.collection)
     var failure: (any Error)?
     do throws(NotelogError) {
       return try store.journal.commit(&batch, durability, seesAll: !collection.unique.isEmpty) {
         (batch: borrowing Batch) throws(NotelogError) in
-        guard store.isInForce(collection, epoch) else {
+        guard store.isInForce(collection) else {
           throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
         }
         do { try UniqueCheck.run(store, batch, collection) } catch {
@@ -208,11 +206,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// Gets ready for a transaction: its nonces are its own, and its keys and schema are those of now.
   private mutating func begin() throws {
     nonces = NonceRun()
-    let now = store.readers.epoch
-    if epoch != now {
-      plan = try store.storedPlan(for: R.self)
-      epoch = now
-    }
+    if store.knownReader(of: R.self)?.plan !== plan { plan = try store.storedPlan(for: R.self) }
     keys.reset(for: plan.collection)
     mustWait = plan.leavesFields || store.hasLockedKey(plan.collection)
   }
@@ -261,7 +255,7 @@ extension Store {
     for record in records { try batch.put(record) }
     do { return try batch.commit(durability) } catch let error as NotelogError {
       // Where a key was rotated meanwhile, once more under the new one: what can be gone through twice.
-      guard error.code == .conflict, !isInForce(batch.collection, batch.epoch), let again = records as? [R]
+      guard error.code == .conflict, !isInForce(batch.collection), let again = records as? [R]
       else {
         throw error
       }
@@ -273,9 +267,8 @@ extension Store {
 
   /// Whether values that were sealed by a collection's plan at some time are under the keys in force still.
   /// Asked with the turn in hand, it stays so until what is asked for is committed.
-  func isInForce(_ plan: CollectionPlan, _ epoch: UInt64) -> Bool {
+  func isInForce(_ plan: CollectionPlan) -> Bool {
     registry.withLock { registry in
-      if readers.epoch == epoch { return true }
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
       return plan.fields.allSatisfy { field in
         guard field.isSealed, let index = now.index(of: field.number) else { return true }
@@ -286,7 +279,7 @@ extension Store {
 
   /// A record type's plan, its schema stored.
   func storedPlan<R: Record>(for type: R.Type) throws -> RecordPlan<R> {
-    if let reader = readers.find(type), reader.isComplete { return reader.plan }
+    if let reader = knownReader(of: type), reader.isComplete { return reader.plan }
     try write { tx in _ = try tx.plan(for: type) }
     return try reader(for: type).plan
   }

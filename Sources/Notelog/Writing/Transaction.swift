@@ -57,14 +57,14 @@ public struct Transaction: ~Copyable {
   /// The record type's plan, its schema stored with this transaction where need be.
   mutating func plan<R: Record>(for type: R.Type) throws(NotelogError) -> RecordPlan<R> {
     if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
-    let known = store.readers.find(type)
+    let known = store.knownReader(of: type)
     var plan = known?.isComplete == true ? known?.plan : nil
     if plan == nil {
       let (collection, isComplete) = try follow(R.schema.description)
       plan = try RecordPlan(R.schema, collection)
       if let plan, schemas[collection.number] == nil {
         let reader = RecordReader(plan: plan, opener: store.opener, isComplete: isComplete)
-        store.registry.withLock { $0.keep(reader) }
+        store.keep(reader)
       }
     }
     guard let plan else { throw NotelogError(.notFound, "the schema of \(R.self) can't be followed") }
