@@ -254,11 +254,11 @@ struct RecordVerifier: ~Copyable {
     do throws(NotelogError) {
       let body = try RecordBody(checking: bytes)
       found.counts.recordCount += 1
-      do throws(NotelogError) { try body.compare(with: envelope) } catch {
+      let entries = try body.entries()
+      do throws(NotelogError) { try body.compare(entries, with: envelope) } catch {
         note(error, .records, record)
       }
-      var place = body.start
-      while let entry = try body.next(at: &place) {
+      for entry in entries {
         guard let index = plan.index(of: entry.number) else { continue }
         do throws(NotelogError) { try check(entry, index, plan, id, bytes) } catch {
           note(error, entry.flags.contains(.sealed) ? .tags : .records, record)

@@ -15,7 +15,6 @@ final class ChangeHub: Sendable {
     var names: [UInt16: [String]] = [:]
     /// What waits until the name of its collection is known, and what came after it.
     var held: [Told] = []
-    var heldCount = 0
     var isClosed = false
 
     /// Whether it isn't known yet what a collection that was written to is called: another process has just
@@ -27,7 +26,7 @@ final class ChangeHub: Sendable {
 
     /// What was held.
     mutating func release() -> [Told] {
-      defer { (held, heldCount) = ([], 0) }
+      defer { held = [] }
       return held
     }
   }
@@ -84,8 +83,8 @@ final class ChangeHub: Sendable {
     let ready = state.withLock { state -> [Told] in
       guard !state.held.isEmpty || state.lacksName(of: told) else { return [told] }
       state.held.append(told)
-      state.heldCount += changes?.count ?? 0
-      return state.heldCount > RecordChanges.recordCountMax ? state.release() : []
+      let heldCount = state.held.reduce(0) { $0 + ($1.changes?.count ?? 0) }
+      return heldCount > RecordChanges.recordCountMax ? state.release() : []
     }
     for told in ready { deliver(told) }
   }

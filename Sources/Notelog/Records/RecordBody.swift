@@ -122,25 +122,13 @@ struct RecordBody: ~Escapable {
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
     all.reserveCapacity(fieldCount)
-    var place = start
-    while let entry = try next(at: &place) { all.append(entry) }
+    var start = Self.headerByteCount + fieldCount * Self.entryByteCount
+    for index in 0..<fieldCount {
+      let entry = try Self.entry(bytes, at: Self.headerByteCount + index * Self.entryByteCount, start)
+      start = entry.range.upperBound
+      all.append(entry)
+    }
     return all
-  }
-
-  /// Where an entry is, and its value.
-  typealias Cursor = (index: Int, valueStart: Int)
-
-  /// The place of the first entry.
-  var start: Cursor { (0, Self.headerByteCount + fieldCount * Self.entryByteCount) }
-
-  /// The entry at a place, which moves on to the next; nil behind the last.
-  @inline(__always)
-  func next(at place: inout Cursor) throws(NotelogError) -> FieldEntry? {
-    guard place.index < fieldCount else { return nil }
-    let offset = Self.headerByteCount + place.index * Self.entryByteCount
-    let entry = try Self.entry(bytes, at: offset, place.valueStart)
-    place = (place.index + 1, entry.range.upperBound)
-    return entry
   }
 
   /// The entry with a number, or nil.
@@ -354,11 +342,10 @@ extension RecordBody {
   /// other refers to.
   ///
   /// - Throws: `damaged`, with the field.
-  func compare(with envelope: RawSpan) throws(NotelogError) {
+  func compare(_ entries: [FieldEntry], with envelope: RawSpan) throws(NotelogError) {
     var values: [ID16] = []
     var keyCount = 0
-    var place = start
-    while let entry = try next(at: &place) {
+    for entry in entries {
       let value = bytes.extracting(entry.range)
       if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
       guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }

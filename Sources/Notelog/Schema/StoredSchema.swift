@@ -327,11 +327,16 @@ extension StoredSchema {
         .limitExceeded, "\(name) would have more than \(Limits.uniqueRules) rules of what is unique")
     }
     guard self != before else { return false }
+    try revise()
+    return true
+  }
+
+  /// Counts a change.
+  mutating func revise() throws(NotelogError) {
     guard revision < .max else {
       throw NotelogError(.limitExceeded, "the schema of \(name) was changed too often")
     }
     revision += 1
-    return true
   }
 
   /// Whether fields can be a rule: they are plain, and indexed.

@@ -53,7 +53,7 @@ extension Store {
         var transaction = Transaction(self, batch)
         do {
           let result = try body(&transaction)
-          if transaction.hasRules, transaction.checksRules { try UniqueCheck.run(transaction) }
+          if transaction.checksRules { try UniqueCheck.run(transaction) }
           if !transaction.schemas.isEmpty {
             try copySchemas(transaction.schemas, takingReserve: transaction.batch.isOfKeys)
           }

@@ -145,12 +145,8 @@ extension Transaction {
     for stored in store.registry.withLock({ Array($0.byNumber.values) }) {
       var schema = stored.plan.schema
       guard try change(&schema) || isAll else { continue }
-      guard schema.revision < .max else {
-        throw NotelogError(.limitExceeded, "the schema of \(schema.name) was changed too often")
-      }
-      schema.revision += 1
-      let stored = try store.sealSchema(schema)
-      put(stored)
+      try schema.revise()
+      put(try store.sealSchema(schema))
     }
   }
 }

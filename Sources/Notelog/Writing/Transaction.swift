@@ -27,9 +27,7 @@ public struct Transaction: ~Copyable {
   var buffer = ReadBuffer()
   /// What is kept for each collection that it writes to.
   var collections: [UInt16: (plan: CollectionPlan, keys: SealingKeys)] = [:]
-  /// Whether a collection that it writes to has rules of what no two records share.
-  private(set) var hasRules = false
-  /// Whether they are to be kept to: nobody has to who changes no values.
+  /// Whether rules of what no two records share are to be kept to: nobody has to who changes no values.
   var checksRules = true
   /// The record types used, with the plans that hold inside this transaction.
   var plans: [ObjectIdentifier: any Sendable] = [:]
@@ -122,7 +120,6 @@ public struct Transaction: ~Copyable {
   /// Makes a collection ready to be written to.
   mutating func prepare(_ plan: CollectionPlan) {
     guard collections[plan.schema.collection]?.plan !== plan else { return }
-    if !plan.unique.isEmpty { hasRules = true }
     collections[plan.schema.collection] = (
       plan, SealingKeys(store.vault, store.schemasAreVerified, for: plan)
     )

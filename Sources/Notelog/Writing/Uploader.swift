@@ -109,9 +109,8 @@ struct Uploader: ~Copyable {
   /// The chunk that is being filled: it is sealed once it is known whether it is the last.
   private var chunk = [UInt8](repeating: 0, count: Limits.chunkBytes)
   private var filled = 0
+  /// How many chunks were sealed; from the first on the value is kept from being compacted away.
   private var number = 0
-  private var byteCount = 0
-  private var isBegun = false
 
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
@@ -172,8 +171,10 @@ struct Uploader: ~Copyable {
   }
 
   deinit {
-    if isBegun { store.journal.catalog.chunks.endUpload(sealer.value) }
+    if number > 0 { store.journal.catalog.chunks.endUpload(sealer.value) }
   }
+
+  private var byteCount: Int { number * Limits.chunkBytes + filled }
 
   /// Takes the next bytes.
   mutating func append(_ bytes: RawSpan) throws(NotelogError) {
@@ -183,7 +184,6 @@ struct Uploader: ~Copyable {
       let count = min(bytes.byteCount - offset, Limits.chunkBytes - filled)
       chunk.withBytes(in: filled..<filled + count) { $0.copy(bytes.extracting(offset..<offset + count)) }
       filled += count
-      byteCount += count
       offset += count
     }
     guard byteCount <= Limits.largeValueBytes else {
@@ -214,6 +214,7 @@ struct Uploader: ~Copyable {
   /// stand in the record itself.
   consuming func finish() throws(NotelogError) -> SealedContent {
     let content: SealedContent
+    let byteCount = byteCount
     var nonces = NonceRun()
     if number > 0 {
       try seal(isLast: true)
@@ -223,17 +224,16 @@ struct Uploader: ~Copyable {
       content = try sealer.contentInRecord(chunk.rawSpan.extracting(first: filled), &nonces)
     }
     chunk.wipe()
-    isBegun = false
+    number = 0
     return content
   }
 
   private mutating func seal(isLast: Bool) throws(NotelogError) {
-    if !isBegun { store.journal.catalog.chunks.beginUpload(sealer.value) }
-    isBegun = true
     let (sealer, chunk, number) = (sealer, chunk, number)
+    if number == 0 { store.journal.catalog.chunks.beginUpload(sealer.value) }
+    self.number += 1
     var nonces = NonceRun()
     try sealer.put(chunk.rawSpan.extracting(first: filled), number, isLast: isLast, &nonces, into: &batch)
-    self.number += 1
     filled = 0
     if batch.count == Self.chunksATransaction { try commit() }
   }
