@@ -117,6 +117,23 @@ import Testing
     try reader.close()
   }
 
+  /// The bug: schemas that the process had stored itself were taken for another one's when the lock was taken
+  /// back, and what was open still was locked.
+  @Test func `a schema of one's own locks nothing when the lock is taken back`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.createKey("personal", .afterFirstUnlock)
+    let note = Note(title: "title", body: "body")
+    try store.write { tx in try tx.put(note) }
+    store.lock()
+    let entry = try #require(try store.get(Note.self, note.id))
+    #expect(try entry.body == "body")
+    try store.suspend()
+    try store.resume()
+    #expect(try entry.body == "body")
+    try store.close()
+  }
+
   @Test func `an observer of a store open for reading hears what another process commits`() async throws {
     let folder = try TemporaryFolder()
     let writer = try folder.create()
