@@ -40,7 +40,7 @@ extension Store {
     var bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
     defer { bytes.wipe() }
     try addCredential(.recoveryKey(bytes))
-    return RecoveryText.encode(bytes)
+    return Credential.recoveryText(bytes)
   }
 
   /// Adds a slot that opens some named keys, and not the store: for a support person, who may read some

@@ -22,15 +22,6 @@ public enum Credential: Sendable {
   /// It is refused as `wrongPassword` where it is not the store's root (any more), or the keyring was altered.
   case root(SecretBytes)
 
-  /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't
-  /// matter.
-  ///
-  /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which
-  ///   group, where that can be told.
-  public static func recoveryKey(text: String) throws -> Credential {
-    .recoveryKey(try RecoveryText.decode(text))
-  }
-
   /// Refuses a password that is none, where it would become one. A store that has it already is opened with
   /// it.
   func refuseEmpty(_ place: String) throws(NotelogError) {
@@ -84,21 +75,21 @@ extension Credential: CustomStringConvertible {
 
 // MARK: - Recovery keys as people write them down (docs/format-keyring.md 10.3).
 
-/// A recovery key's text: 60 letters and digits that can't be taken for each other (Crockford's base 32), in
-/// ten groups of six.
-///
-/// It begins with N1; then come the 32 bytes, in 52 letters, and six letters that check all of it: the
-/// checksum of Bech32m, which finds every error in up to four letters, and so each letter typed wrongly and
-/// each two exchanged.
-enum RecoveryText {
+// A recovery key's text: 60 letters and digits that can't be taken for each other (Crockford's base 32), in
+// ten groups of six.
+//
+// It begins with N1; then come the 32 bytes, in 52 letters, and six letters that check all of it: the
+// checksum of Bech32m, which finds every error in up to four letters, and so each letter typed wrongly and
+// each two exchanged.
+extension Credential {
   private static let letters = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let prefix: [UInt8] = [21, 1]
   private static let checkCount = 6
   private static let bodyCount = 52
   private static let groupSize = 6
 
-  /// The text of 32 bytes.
-  static func encode(_ bytes: [UInt8]) -> String {
+  /// The text of a recovery key's 32 bytes.
+  static func recoveryText(_ bytes: [UInt8]) -> String {
     precondition(bytes.count == 32)
     var symbols = prefix + regrouped(bytes + [0], from: 8, to: 5)
     symbols += checksum(symbols)
@@ -108,13 +99,16 @@ enum RecoveryText {
     return groups.joined(separator: "-")
   }
 
-  /// The 32 bytes of a text. Capitals don't matter, nor do spaces and hyphens; O is 0, and I and L are 1.
+  /// A recovery key from its text, as `Store.addRecoveryKey()` gave it. Capitals, spaces and hyphens don't
+  /// matter.
   ///
-  /// - Throws: `invalidArgument`, which says what is wrong, and in which group, but shows no letter.
-  static func decode(_ text: String) throws(NotelogError) -> [UInt8] {
+  /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which
+  ///   group, where that can be told, but shows no letter.
+  public static func recoveryKey(text: String) throws -> Credential {
     var symbols: [UInt8] = []
     for character in text.uppercased().unicodeScalars
     where !" -\u{2010}\u{2011}\u{2013}\n\r\t".unicodeScalars.contains(character) {
+      // O is 0, and I and L are 1.
       let letter: Unicode.Scalar =
         character == "O" ? "0" : character == "I" || character == "L" ? "1" : character
       guard let place = letters.firstIndex(where: { UInt32($0) == letter.value }) else {
@@ -134,7 +128,7 @@ enum RecoveryText {
     guard body.starts(with: prefix), let last = body.last, last & 15 == 0 else {
       throw refusal("it is no recovery key of this version")
     }
-    return regrouped(body.dropFirst(prefix.count), from: 5, to: 8)
+    return .recoveryKey(regrouped(body.dropFirst(prefix.count), from: 5, to: 8))
   }
 
   /// The same bits in groups of another size; what fills none at the end is left out.

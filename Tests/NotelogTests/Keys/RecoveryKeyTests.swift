@@ -35,7 +35,7 @@ import Testing
   @Test func `every letter typed wrongly, left out, doubled or exchanged with the next is found`() throws {
     for seed in UInt8(0)..<2 {
       let secret = (UInt8(0)..<32).map { ($0 &* 37 &+ seed) ^ (seed << 5) }
-      let text = RecoveryText.encode(secret)
+      let text = Credential.recoveryText(secret)
       #expect(try bytes(text) == secret)
       let symbols = Array(text.replacing("-", with: ""))
       #expect(symbols.count == 60)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `what is no recovery key is refused without being shown`() throws {
-    let text = RecoveryText.encode([UInt8](repeating: 7, count: 32))
+    let text = Credential.recoveryText([UInt8](repeating: 7, count: 32))
     for typed in [
       "", "N1", "not a key", text + text, text.replacing("N", with: "U"), text.replacing("1", with: "é"),
     ] {
