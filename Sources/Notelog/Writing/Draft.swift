@@ -8,15 +8,13 @@ public struct Draft<R: Record> {
   /// The record as it was.
   public let entry: Entry<R>
   var values: R
-  var isSet: [Bool]
-  /// What was uploaded for the fields that were set last to an upload.
-  private(set) var uploads: [Int: Upload<R>] = [:]
+  /// The fields that were set, by their slots; and what was uploaded for those that were set last to an upload.
+  private(set) var changes: [Int: Upload<R>?] = [:]
   private(set) var mistake: NotelogError?
 
   init(_ entry: Entry<R>) {
     self.entry = entry
     values = entry.reader.plan.prototype
-    isSet = Array(repeating: false, count: entry.reader.plan.slots.count)
   }
 
   /// The record's identity.
@@ -25,19 +23,20 @@ public struct Draft<R: Record> {
   /// The value of a field: the one set last, or else the stored one.
   public subscript<Value>(dynamicMember path: KeyPath<R, Value>) -> Value {
     get throws {
-      guard uploads[try entry.reader.plan.slot(of: path)] == nil else {
+      guard let upload = changes[try entry.reader.plan.slot(of: path)] else {
+        return try entry.value(of: path)
+      }
+      guard upload == nil else {
         throw NotelogError(.invalidArgument, "an uploaded value can be read once it is committed")
       }
-      return isSet[try entry.reader.plan.slot(of: path)] ? values[keyPath: path] : try entry.value(of: path)
+      return values[keyPath: path]
     }
   }
 
   /// Sets a field. (A property can't be assigned to, because reading it may throw.)
   public mutating func set<Value>(_ path: WritableKeyPath<R, Value>, _ value: Value) {
     do {
-      let slot = try entry.reader.plan.slot(of: path)
-      isSet[slot] = true
-      uploads[slot] = nil
+      changes.updateValue(nil, forKey: try entry.reader.plan.slot(of: path))
       values[keyPath: path] = value
     } catch {
       mistake = error
@@ -55,8 +54,7 @@ public struct Draft<R: Record> {
         throw NotelogError(
           .invalidArgument, "the upload is for another field, record or store: a value opens nowhere else")
       }
-      isSet[slot] = true
-      uploads[slot] = upload
+      changes[slot] = upload
     } catch {
       mistake = error
     }

@@ -55,17 +55,16 @@ public struct Transaction: ~Copyable {
   /// The record type's plan, its schema stored with this transaction where need be.
   mutating func plan<R: Record>(for type: R.Type) throws(NotelogError) -> RecordPlan<R> {
     if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
-    let known = store.knownReader(of: type)
-    var plan = known?.isComplete == true ? known?.plan : nil
-    if plan == nil {
+    let plan: RecordPlan<R>
+    if let known = store.knownReader(of: type), known.isComplete {
+      plan = known.plan
+    } else {
       let (collection, isComplete) = try follow(R.schema.description)
       plan = try RecordPlan(R.schema, collection)
-      if let plan, schemas[collection.number] == nil {
-        let reader = RecordReader(plan: plan, opener: store.opener, isComplete: isComplete)
-        store.keep(reader)
+      if schemas[collection.number] == nil {
+        store.keep(RecordReader(plan: plan, opener: store.opener, isComplete: isComplete))
       }
     }
-    guard let plan else { throw NotelogError(.notFound, "the schema of \(R.self) can't be followed") }
     plans[ObjectIdentifier(type)] = plan
     prepare(plan.collection)
     return plan
@@ -213,10 +212,10 @@ extension Transaction {
     if let mistake = draft.mistake { throw mistake }
     let values = draft.values
     var changed: [Int: Int] = [:]
-    for (slot, isSet) in draft.isSet.enumerated() where isSet { changed[plan.slots[slot].index] = slot }
+    for slot in draft.changes.keys { changed[plan.slots[slot].index] = slot }
     if plan.collection.hasChosenKeys { try addKeyFields(to: &changed, stored, plan) }
     var uploaded: [Int: SealedContent] = [:]
-    for (slot, upload) in draft.uploads {
+    for case (let slot, let upload?) in draft.changes {
       let index = plan.slots[slot].index
       try plan.collection.checkKey(of: upload.content, index, stored.id)
       uploaded[index] = upload.content

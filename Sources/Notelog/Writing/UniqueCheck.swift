@@ -8,13 +8,11 @@ import NotelogFormat
 /// decides meanwhile what is written.
 struct UniqueCheck: ~Copyable {
   private let store: Store
+  private let plan: CollectionPlan
+  /// The records that are written or deleted: what they had before counts no more.
+  private let written: Set<ID16>
   private let moment: Snapshot
   private var buffer = ReadBuffer()
-
-  private init(_ store: Store) {
-    self.store = store
-    moment = store.journal.snapshot()
-  }
 
   /// Checks what a transaction writes.
   ///
@@ -29,13 +27,11 @@ struct UniqueCheck: ~Copyable {
   static func run(_ store: Store, _ batch: borrowing Batch, _ plan: CollectionPlan) throws {
     let written = plan.unique.isEmpty ? [] : batch.versions(in: plan.number)
     if written.isEmpty { return }
-    var check = UniqueCheck(store)
-    for rule in plan.unique { try check.run(rule, plan, batch, written) }
+    var check = UniqueCheck(store: store, plan: plan, written: written, moment: store.journal.snapshot())
+    for rule in plan.unique { try check.run(rule, batch) }
   }
 
-  private mutating func run(
-    _ rule: UniqueRule, _ plan: CollectionPlan, _ batch: borrowing Batch, _ written: Set<ID16>
-  ) throws {
+  private mutating func run(_ rule: UniqueRule, _ batch: borrowing Batch) throws {
     let index = try store.index(rule.order, at: moment)
     var taken: [[UInt8]: RecordID] = [:]
     // Digests are under the keys of the values: each value is looked for under all keys that the field's may
@@ -47,28 +43,26 @@ struct UniqueCheck: ~Copyable {
       var holder = taken.updateValue(RecordID(id), forKey: values)
       if holder == nil {
         let entry = try OrderedEntry(keyOf: rule.order, RecordID(id), body)
-        holder = try self.holder(of: values, tyingWith: entry, index, rule, plan, besides: written)
+        holder = try self.holder(of: values, tyingWith: entry, index, rule)
       }
-      if let holder { throw conflict(RecordID(id), holder, rule, plan) }
+      if let holder { throw conflict(RecordID(id), holder, rule) }
     }
     guard others, let source else { return }
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
-      for values in try valuesUnderOtherKeys(RecordID(id), body, source, rule, plan) {
+      for values in try valuesUnderOtherKeys(RecordID(id), body, source, rule) {
         var holder = taken[values].flatMap { $0.bytes == id ? nil : $0 }
         if holder == nil {
           // As it stands in a record: a presence byte, and the digest.
           let stored = [1] + values.dropFirst(4)
           let entry = OrderedEntry(key: stored.rawSpan, RecordID(id))
-          holder = try self.holder(of: values, tyingWith: entry, index, rule, plan, besides: written)
+          holder = try self.holder(of: values, tyingWith: entry, index, rule)
         }
-        if let holder { throw conflict(RecordID(id), holder, rule, plan) }
+        if let holder { throw conflict(RecordID(id), holder, rule) }
       }
     }
   }
 
-  private func conflict(
-    _ id: RecordID, _ holder: RecordID, _ rule: UniqueRule, _ plan: CollectionPlan
-  ) -> NotelogError {
+  private func conflict(_ id: RecordID, _ holder: RecordID, _ rule: UniqueRule) -> NotelogError {
     let names = rule.names.joined(separator: " and ")
     var error = NotelogError(
       .conflict,
@@ -81,13 +75,13 @@ struct UniqueCheck: ~Copyable {
   /// What a sealed value that is new to its record has for digests under the other keys that values of its
   /// field are under, as those of a rotation that is under way.
   private mutating func valuesUnderOtherKeys(
-    _ id: RecordID, _ body: RawSpan, _ source: Int, _ rule: UniqueRule, _ plan: CollectionPlan
+    _ id: RecordID, _ body: RawSpan, _ source: Int, _ rule: UniqueRule
   ) throws -> [[UInt8]] {
     guard let values = try rule.values(in: body),
       let entry = try RecordBody(checked: body).find(plan.fields[source].number)
     else { return [] }
     // What it had before was looked for then, and may be under a locked key.
-    if try hasValues(id, values, rule, plan) { return [] }
+    if try hasValues(id, values, rule) { return [] }
     var all: [[UInt8]] = []
     try store.opener.open(entry, in: body, of: id, source, plan) { value throws(NotelogError) in
       for reference in plan.fields[source].keys where reference != entry.keyReference {
@@ -109,10 +103,9 @@ struct UniqueCheck: ~Copyable {
   /// The record that has some values, among those whose keys tie with one; among all, where there is no index
   /// or no key.
   private mutating func holder(
-    of values: [UInt8], tyingWith entry: OrderedEntry?, _ index: OrderedIndex?, _ rule: UniqueRule,
-    _ plan: CollectionPlan, besides written: Set<ID16>
+    of values: [UInt8], tyingWith entry: OrderedEntry?, _ index: OrderedIndex?, _ rule: UniqueRule
   ) throws -> RecordID? {
-    guard let index, let entry else { return try scan(for: values, rule, plan, besides: written) }
+    guard let index, let entry else { return try scan(for: values, rule) }
     var holder: RecordID?
     let key = entry.key(byteCount: OrderedEntry.keyByteCount)
     try index.forEach(
@@ -120,15 +113,13 @@ struct UniqueCheck: ~Copyable {
       substitute: store.substitute(for: rule.order, at: moment)
     ) { candidate in
       if written.contains(candidate.id.bytes) { return true }
-      if try hasValues(candidate.id, values, rule, plan) { holder = candidate.id }
+      if try hasValues(candidate.id, values, rule) { holder = candidate.id }
       return holder == nil
     }
     return holder
   }
 
-  private mutating func hasValues(
-    _ id: RecordID, _ values: [UInt8], _ rule: UniqueRule, _ plan: CollectionPlan
-  ) throws -> Bool {
+  private mutating func hasValues(_ id: RecordID, _ values: [UInt8], _ rule: UniqueRule) throws -> Bool {
     do throws(NotelogError) {
       let found = try moment.read(id.bytes, into: &buffer)
       guard let found, found.collection == plan.number else { return false }
@@ -143,9 +134,7 @@ struct UniqueCheck: ~Copyable {
   }
 
   /// The same where some record lacks the field, and there is no index: all of them are looked at.
-  private func scan(
-    for values: [UInt8], _ rule: UniqueRule, _ plan: CollectionPlan, besides written: Set<ID16>
-  ) throws -> RecordID? {
+  private func scan(for values: [UInt8], _ rule: UniqueRule) throws -> RecordID? {
     var holder: RecordID?
     try moment.scan(plan.number, damaged: { _ in }) { record in
       if !written.contains(record.id.bytes), try rule.values(in: record.body.bytes) == values {
