@@ -65,7 +65,7 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential, options: Options,
     filling body: (Store) throws -> Void = { _ in }
   ) throws -> Store {
-    let creation = try Creation.begin(in: storage)
+    let creation = try about(storage, Creation(in: storage))
     do {
       let store = try about(storage, make(in: storage, unlocking: credential, options: options))
       do { try body(store) } catch {

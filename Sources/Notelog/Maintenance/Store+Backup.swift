@@ -275,7 +275,7 @@ extension Store {
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> [Finding] {
     let chosen = try keyringToRestore(backup, unlocking: credential)
-    let creation = try Creation.begin(in: target)
+    let creation = try about(target, Creation(in: target))
     do throws(NotelogError) {
       let damages = try Journal.restore(from: backup, to: target, progress: progress)
       let keyring = try restoreKeyring(backup, to: target, choosing: chosen)

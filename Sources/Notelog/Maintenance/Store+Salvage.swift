@@ -50,7 +50,7 @@ extension Store {
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try refuseWriter(source)
     defer { lock?.close() }
-    let creation = try Creation.begin(in: target)
+    let creation = try about(target, Creation(in: target))
     do throws(NotelogError) {
       // The keyring first, as in a store that is created: the journal is what makes the folder a store.
       let keyrings = KeyringFiles(storage: source)

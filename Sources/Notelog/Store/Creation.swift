@@ -20,11 +20,7 @@ struct Creation {
   ///
   /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it
   ///   now.
-  static func begin(in storage: any Storage) throws(NotelogError) -> Creation {
-    try about(storage, Creation(in: storage))
-  }
-
-  private init(in storage: any Storage) throws(NotelogError) {
+  init(in storage: any Storage) throws(NotelogError) {
     self.storage = storage
     var names = try Self.names(in: storage)
     // A writer that found no store here may have left its lock.
@@ -38,7 +34,7 @@ struct Creation {
       }
       try storage.makeNamesDurable()
     } catch {
-      if error.call == .lock, error.errno == SystemErrno.wouldBlock {
+      if error.isRefusedLock {
         throw NotelogError.busy(
           "a store is being made in this folder", FileName.creating, in: storage, cause: error)
       }

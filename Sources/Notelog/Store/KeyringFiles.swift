@@ -15,16 +15,12 @@ struct KeyringFiles: Sendable {
   /// Reads both files, which must belong to a store where it is known; or, where another keyring was chosen
   /// than they make, gives that one twice.
   func read(of storeID: ID16? = nil, choosing chosen: Keyring? = nil) -> TwinFile {
-    let first = FileCopy(Self.name, in: storage, upTo: Keyring.byteCountMax) { bytes throws(NotelogError) in
-      try Self.parse(bytes, of: storeID)
+    func read(_ name: String) -> FileCopy<Keyring> {
+      FileCopy(name, in: storage, upTo: Keyring.byteCountMax) { bytes throws(NotelogError) in
+        try Self.parse(bytes, of: storeID)
+      }
     }
-    let copy = FileCopy(Self.copyName, in: storage, upTo: Keyring.byteCountMax) {
-      bytes throws(NotelogError) in
-      // They mostly hold the same, which is then read once.
-      if bytes == first.bytes, let known = first.content { return known }
-      return try Self.parse(bytes, of: storeID)
-    }
-    let found = TwinFile(first: first, copy: copy)
+    let found = TwinFile(first: read(Self.name), copy: read(Self.copyName))
     guard let chosen, chosen != found.newest else { return found }
     return TwinFile(
       first: FileCopy(name: Self.name, bytes: chosen.bytes, content: chosen),
@@ -53,11 +49,10 @@ struct KeyringFiles: Sendable {
     return (.none(of: storeID), nil, TwinFinding(refusal: failure.message))
   }
 
-  /// Whether `keyring` is another one than this, judged by its generation.
+  /// Whether `keyring` holds something else than this.
   func mayDiffer(from keyring: Keyring) -> Bool {
-    let offset = Keyring.generationOffset
-    let start = start(of: Self.name, byteCount: offset + 8)
-    return start.map { $0.rawSpan.load(UInt64.self, at: offset) != keyring.generation } ?? false
+    let bytes = try? storage.readWhole(Self.name, upTo: Keyring.byteCountMax)
+    return bytes.map { $0 != keyring.bytes } ?? false
   }
 
   /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie

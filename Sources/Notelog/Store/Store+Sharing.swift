@@ -53,11 +53,9 @@ extension Store {
 
   /// Begins to look after the lock, and to follow others, as far as the options ask for it.
   func beginSharing(_ options: Options) {
-    if case .leased(let idle) = options.writing {
-      startCompanion(idle: idle, follows: options.followsOtherProcesses)
-    } else if options.followsOtherProcesses {
-      startCompanion(idle: nil, follows: true)
-    }
+    let follows = options.followsOtherProcesses
+    if case .leased(let idle) = options.writing { return startCompanion(idle: idle, follows: follows) }
+    if follows { startCompanion(idle: nil, follows: true) }
   }
 
   /// Starts the thread that follows others, unless there is one.
