@@ -22,7 +22,7 @@ public struct RecordChanges: Sendable, Hashable {
 
   init(_ revisions: ClosedRange<UInt64>) { self.revisions = revisions }
 
-  /// Adds that a record changed.
+  /// Adds that a record changed, where there is room.
   mutating func add(_ id: RecordID, isDeletion: Bool) {
     guard isComplete else { return }
     if isDeletion {
@@ -32,7 +32,6 @@ public struct RecordChanges: Sendable, Hashable {
       deleted.remove(id)
       written.insert(id)
     }
-    bound()
   }
 
   /// Takes in what came later.
@@ -43,10 +42,6 @@ public struct RecordChanges: Sendable, Hashable {
     written.formUnion(later.written)
     deleted.subtract(later.written)
     deleted.formUnion(later.deleted)
-    bound()
-  }
-
-  private mutating func bound() {
     if written.count + deleted.count > Self.recordCountMax { isComplete = false }
     guard !isComplete else { return }
     written = []

@@ -9,15 +9,22 @@ extension Store {
   /// Makes the schemas known that were read when the store was opened. Their MACs can't be checked before it
   /// is unlocked.
   func register(_ schemas: SchemaCopies) {
-    registry.withLock { $0.lost = Set(schemas.finding.lost) }
+    registry.withLock { registry in
+      registry.lost = Set(schemas.finding.lost)
+      registry.recordRevisions = schemas.revisions
+    }
     register(schemas.chosen.values)
     for stored in schemas.chosen.values { hub.name(stored.plan.schema) }
   }
 
   /// Makes stored schemas known; readers made of older versions no longer hold.
-  func register(_ schemas: some Sequence<SchemaRegistry.Stored>) {
+  ///
+  /// - Parameters:
+  ///   - schemas: The schemas.
+  ///   - revision: That of their records, where this process has just written them.
+  func register(_ schemas: some Sequence<SchemaRegistry.Stored>, at revision: UInt64? = nil) {
     registry.withLock { registry in
-      for stored in schemas { registry.register(stored) }
+      for stored in schemas { registry.register(stored, at: revision) }
       readers.change { $0 = [:] }
       schemaEpoch.add(1, ordering: .acquiringAndReleasing)
     }
@@ -211,6 +218,8 @@ struct SchemaRegistry: Sendable {
   var revisions: UInt64 { byNumber.values.reduce(0) { $0 + UInt64($1.plan.schema.revision) } }
   /// The collections whose schemas can't be read: their numbers are taken all the same.
   var lost: Set<UInt16> = []
+  /// The revisions of the schemas' records: another one is another process's.
+  var recordRevisions: [ID16: UInt64] = [:]
 
   /// The collection that a declaration means, by its name or a former one.
   func find(_ declared: CollectionDescription) -> Stored? {
@@ -224,7 +233,8 @@ struct SchemaRegistry: Sendable {
   }
 
   /// Makes a stored schema known.
-  mutating func register(_ stored: Stored) {
+  mutating func register(_ stored: Stored, at revision: UInt64?) {
+    if let revision { recordRevisions[SchemaRecord.key(stored.plan.number)] = revision }
     lost.remove(stored.plan.number)
     byNumber[stored.plan.number] = stored
   }

@@ -74,7 +74,7 @@ extension Store {
   /// Notes the schemas' revisions, after they were written as they are known.
   func noteSchemas() {
     let revisions = currentSchemaRevisions()
-    schemaRevisions.withLock { $0 = revisions }
+    registry.withLock { $0.recordRevisions = revisions }
   }
 
   private func currentSchemaRevisions() -> [ID16: UInt64] {
@@ -98,7 +98,7 @@ extension Store {
       }
     }
     let revisions = currentSchemaRevisions()
-    guard schemaRevisions.withLock({ $0 != revisions }) else { return isAnother }
+    guard registry.withLock({ $0.recordRevisions != revisions }) else { return isAnother }
     // Without the unlock root nobody can check them: what is open yet is not to be used with them.
     if !vault.isUnlocked {
       vault.lock(everything: true)
@@ -114,7 +114,6 @@ extension Store {
       return isAnother
     }
     register(copies)
-    schemaRevisions.withLock { $0 = revisions }
     return isAnother
   }
 }

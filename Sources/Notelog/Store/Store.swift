@@ -39,8 +39,6 @@ public final class Store: Sendable {
   let rotations = Lock<[KeyReference: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
-  /// The revisions of the schemas that are known.
-  let schemaRevisions: Lock<[ID16: UInt64]>
   /// What tells the observer of events, where there is one.
   let events: EventTeller?
   /// The thread that gives the lock back and takes in what others commit, where one is wanted.
@@ -58,7 +56,6 @@ public final class Store: Sendable {
     keyringFinding = Lock(finding)
     opener = FieldOpener(vault: vault, metrics: FieldMetrics(), journal: journal)
     schemaFinding = schemas.finding
-    schemaRevisions = Lock(schemas.revisions)
     register(schemas)
     journal.orderKeeper.withLock { $0 = indexes }
   }

@@ -187,13 +187,9 @@ extension Optional: StoredValue where Wrapped: StoredValue {
   }
 }
 
-extension Optional: SortableValue where Wrapped: SortableValue {
+extension Optional: SortableValue where Wrapped: SortableValue {}
 
-}
-
-extension Optional: TextValue where Wrapped == String {
-
-}
+extension Optional: TextValue where Wrapped == String {}
 
 // MARK: - Enumerations and other types that have a raw value, kept as that value.
 

@@ -46,12 +46,7 @@ extension Store {
         numbered: { sequence in
           // Before anybody sees a record of it, and before anybody else writes. If writing fails now, nothing
           // is ever written behind it.
-          if !stored.isEmpty {
-            register(stored)
-            schemaRevisions.withLock { revisions in
-              for schema in stored { revisions[SchemaRecord.key(schema.plan.number)] = sequence }
-            }
-          }
+          if !stored.isEmpty { register(stored, at: sequence) }
           numbered(sequence)
         }
       ) { batch in
