@@ -312,10 +312,8 @@ extension Vault {
     let numbers = Set(keyring.wrappingKeys.map(\.number))
     state.wrappingKeys = state.wrappingKeys.filter { numbers.contains($0.key) }
     wipe { keyring.dataKey($0.reference).map(keyring.isShredded) ?? true }
-    guard state.root != nil else { return }
-    // Who has unlocked meanwhile has checked the keyring before: nothing of this one is open to them.
-    if let open { state.root = open.root }
-    (state.wrappingKeys, state.names) = (open?.wrappingKeys ?? [:], open?.names ?? [:])
+    guard let open, state.root != nil else { return }
+    (state.root, state.wrappingKeys, state.names) = (open.root, open.wrappingKeys, open.names)
   }
 
   /// Takes in a keyring that another process has put into force. What is open stays open: the unlock root,
@@ -324,23 +322,31 @@ extension Vault {
   ///
   /// - Returns: Whether it is another one than before.
   package func follow(_ keyring: Keyring, other: Keyring?) -> Bool {
-    guard keyring.generation > self.keyring.generation else { return false }
-    var open: Change?
-    if isUnlocked {
-      do throws(CryptoError) {
-        var now = try draft()
-        guard try keyring.verifyMAC(root: now.root.secret) else { throw .tamperedKeyring }
-        now.names = try keyring.openNames(root: now.root.secret)
-        now.wrappingKeys = try keyring.open(keyring.wrappingKeys, root: now.root, outside)
-        open = now
-      } catch { lock(everything: true) }
+    // In a forked child nothing is open, and locking does nothing.
+    guard SecretMemory.shared.isOriginalProcess, keyring.generation > self.keyring.generation else {
+      return false
     }
-    state.withLock { state in
-      // Whoever is unlocking has checked the one before.
-      if state.root == nil { state.lockCount += 1 }
-      install(keyring, other: other, open, &state)
+    while true {
+      var open: Change?
+      if isUnlocked {
+        do throws(CryptoError) {
+          var now = try draft()
+          guard try keyring.verifyMAC(root: now.root.secret) else { throw .tamperedKeyring }
+          now.names = try keyring.openNames(root: now.root.secret)
+          now.wrappingKeys = try keyring.open(keyring.wrappingKeys, root: now.root, outside)
+          open = now
+        } catch { lock(everything: true) }
+      }
+      let isFollowed = state.withLock { state in
+        // Whoever has unlocked meanwhile did it by the keyring before: this one is looked at with their root.
+        if state.root != nil, open == nil { return false }
+        // Whoever is unlocking has checked the one before.
+        if state.root == nil { state.lockCount += 1 }
+        install(keyring, other: other, open, &state)
+        return true
+      }
+      if isFollowed { return true }
     }
-    return true
   }
 
   /// Checks the MACs of stored schemas, as far as that can be done: with the unlock root. One that was

@@ -2,6 +2,7 @@
 // processes do.
 
 import Foundation
+import NotelogBase
 import Testing
 
 @testable import Notelog
@@ -90,6 +91,82 @@ import Testing
     #expect(throws: NotelogError(.wrongPassword, "")) { try reader.unlock(TemporaryFolder.key) }
     try reader.unlock(other)
     #expect(try entry.title == "title")
+    try writer.close()
+    try reader.close()
+  }
+
+  @Test func `a keyring that another process replaced before an unlocking is taken in after it, or locks`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    let reader = try Store.open(at: folder.path, options: Self.options(isReadOnly: true))
+    try writer.createKey("personal", .whenUnlocked)
+    let note = Note(title: "title", body: "body")
+    try writer.write { tx in try tx.put(note) }
+    // By the keyring that it knows, which has no such key.
+    try reader.unlock(TemporaryFolder.key)
+    #expect(reader.info().keys.isEmpty)
+    #expect(try reader.refresh())
+    #expect(reader.isUnlocked && reader.info().keys.contains { $0.name == "personal" })
+    let entry = try #require(try reader.get(Note.self, note.id))
+    #expect(try entry.body == "body")
+    // And now by one whose root is in force no longer.
+    reader.lock(.everything)
+    let other = Credential.key([UInt8](repeating: 7, count: 32))
+    try writer.rekey(TemporaryFolder.key, to: other)
+    try reader.unlock(TemporaryFolder.key)
+    #expect(try reader.isUnlocked && entry.body == "body")
+    try reader.refresh()
+    #expect(!reader.isUnlocked)
+    #expect(throws: NotelogError(.locked, "")) { try entry.body }
+    #expect(throws: NotelogError(.wrongPassword, "")) { try reader.unlock(TemporaryFolder.key) }
+    try reader.unlock(other)
+    #expect(try entry.body == "body")
+    try writer.close()
+    try reader.close()
+  }
+
+  /// The bug: what was open of the keyring before stayed open beside one that was taken in meanwhile. This
+  /// device's secret is asked for once a credential has found the root, and before anything is open.
+  @Test(arguments: [false, true])
+  func `a keyring that is taken in while the one before is being unlocked leaves the store locked`(
+    isRootChanged: Bool
+  ) throws {
+    let folder = try TemporaryFolder()
+    let meanwhile = Lock<(@Sendable () -> Void)?>(nil)
+    var options = Self.options()
+    options.deviceSecret = .kept { _ in [UInt8](repeating: 9, count: 32) }
+    let writer = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    try writer.createKey("personal", .whenUnlockedThisDeviceOnly)
+    let note = Note(title: "title", body: "body")
+    try writer.write { tx in try tx.put(note) }
+    options.isReadOnly = true
+    options.deviceSecret = .kept { _ in
+      meanwhile.withLock { $0.take() }?()
+      return [UInt8](repeating: 9, count: 32)
+    }
+    let reader = try Store.open(at: folder.path, options: options)
+    let entry = try #require(try reader.get(Note.self, note.id))
+    let other = Credential.key([UInt8](repeating: 7, count: 32))
+    meanwhile.withLock {
+      $0 = {
+        do {
+          if isRootChanged {
+            try writer.rekey(TemporaryFolder.key, to: other)
+          } else {
+            try writer.createKey("another", .whenUnlocked)
+          }
+          try reader.refresh()
+        } catch { Issue.record(error) }
+      }
+    }
+    #expect(throws: NotelogError(.locked, "")) { try reader.unlock(TemporaryFolder.key) }
+    #expect(meanwhile.withLock { $0 == nil } && !reader.isUnlocked)
+    #expect(throws: NotelogError(.locked, "")) { try entry.body }
+    try reader.unlock(isRootChanged ? other : TemporaryFolder.key)
+    #expect(try entry.body == "body")
+    #expect(reader.info().keys.contains { $0.name == "another" } == !isRootChanged)
     try writer.close()
     try reader.close()
   }
