@@ -16,7 +16,7 @@ extension OpenedFile.Identity {
       guard words.count >= 6, words[1] == "FLOCK", let process = Int32(words[4]), process > 0,
         Self(listed: words[5]) == self
       else { continue }
-      if process == SystemProcess.identifier { return "this process" }
+      if process == processIdentifier { return "this process" }
       // Its name, where the system says it.
       let name = Self.text("/proc/\(process)", "comm")?.split(separator: "\n").first
       return "process \(process)" + (name.map { " (\($0))" } ?? "")

@@ -39,11 +39,6 @@ package enum SystemErrno {
   }
 }
 
-/// This process.
-package enum SystemProcess {
-  package static var identifier: Int32 { getpid() }
-}
-
 /// System calls, one function each: the arguments pass through, a failure is the error number.
 enum Syscall {
   /// Watches a file for writes; or a folder, for files in it that are written, made, renamed or removed.

@@ -164,7 +164,7 @@ package final class SystemFile: StorageFile {
   private let descriptor: SystemDescriptor
   /// The process that locked the file through this descriptor; 0 while nobody has.
   private let locker = Atomic<Int32>(0)
-  private let opener = SystemProcess.identifier
+  private let opener = processIdentifier
 
   init(_ descriptor: SystemDescriptor) { self.descriptor = descriptor }
 
@@ -202,7 +202,7 @@ package final class SystemFile: StorageFile {
     // The lock is the descriptor's, and would go with it.
     descriptor.leavePool()
     _ = try inside(.lock) { Syscall.lock($0, kind) }
-    locker.store(SystemProcess.identifier, ordering: .releasing)
+    locker.store(processIdentifier, ordering: .releasing)
   }
 
   /// Runs a call that must not reach another file, which the descriptor's number may be as soon as this one
@@ -217,12 +217,12 @@ package final class SystemFile: StorageFile {
 
   package func close() {
     // In a child that was forked, those who were inside are not there, and never leave.
-    guard let number = descriptor.close(waiting: opener == SystemProcess.identifier) else { return }
+    guard let number = descriptor.close(waiting: opener == processIdentifier) else { return }
     // A child that was just forked, on its way to another program, holds the lock with its copy of the
     // descriptor: closing ours would not release it. A forked child that closes its copy must not release the
     // lock of its parent.
     let locker = locker.load(ordering: .acquiring)
-    if locker != 0, locker == SystemProcess.identifier { Syscall.unlock(number) }
+    if locker != 0, locker == processIdentifier { Syscall.unlock(number) }
     Syscall.closeFile(number)
   }
 }

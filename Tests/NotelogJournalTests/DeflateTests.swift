@@ -10,11 +10,11 @@ import Testing
   private let bytes = (0..<6_000).map { UInt8(truncatingIfNeeded: $0 % 50) }
 
   private func inflate(_ stream: [UInt8], _ byteCount: Int) -> [UInt8]? {
-    Deflate.inflate(stream.rawSpan, byteCount: byteCount)
+    stream.rawSpan.inflated(to: byteCount)
   }
 
   private func compress(_ bytes: [UInt8]) throws -> [UInt8] {
-    let stream = Deflate.compress(bytes.rawSpan)
+    let stream = bytes.rawSpan.deflated()
     return try #require(stream)
   }
 

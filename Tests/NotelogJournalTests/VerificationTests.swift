@@ -62,12 +62,12 @@ import Testing
     threadCount: Int
   ) throws {
     let store = try manySegments()
-    let caller = ThreadNumber.identity
+    let caller = threadIdentity
     var told: [(done: Int, total: Int, isCaller: Bool)] = []
     let verification = try Journal.verifyOnce(
       store.storage, threadCount: threadCount,
       progress: {
-        told.append(($0, $1, ThreadNumber.identity == caller))
+        told.append(($0, $1, threadIdentity == caller))
         return true
       })
     #expect(verification.segmentCount > 10)

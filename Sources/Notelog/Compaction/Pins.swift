@@ -71,7 +71,7 @@ struct Pins {
     }
     var serial = random
     while true {
-      let name = FileName.pin(FileName.pin(of: SystemProcess.identifier, serial: serial))
+      let name = FileName.pin(FileName.pin(of: processIdentifier, serial: serial))
       do throws(StorageError) {
         let file = try storage.openLocked(name, .createIfMissing, .shared)
         // Whoever compacts may have taken it for a stale one just before: then its name is gone, and it holds

@@ -241,8 +241,7 @@ struct Opening: ~Copyable {
 
   private static func inflated(_ packed: RawSpan) -> [UInt8]? {
     guard packed.byteCount > 4, packed.load(UInt32.self, at: 0) <= Limits.recordBytes else { return nil }
-    return Deflate.inflate(
-      packed.extracting(droppingFirst: 4), byteCount: Int(packed.load(UInt32.self, at: 0)))
+    return packed.extracting(droppingFirst: 4).inflated(to: Int(packed.load(UInt32.self, at: 0)))
   }
 }
 
@@ -310,7 +309,7 @@ public final class FieldMetrics: Sendable {
 
   /// Counts a value; chunks of a large one have none of their own.
   func count(_ byteCount: Int, fields: Int = 1) {
-    let share = ThreadNumber.current & 7
+    let share = threadNumber & 7
     shares[share].fields.add(fields, ordering: .relaxed)
     shares[share].bytes.add(byteCount, ordering: .relaxed)
   }

@@ -99,7 +99,7 @@ struct RecordEncoder: ~Copyable {
   /// - Returns: False, and nothing changed, where that would not be shorter.
   private mutating func compress(from start: Int) -> Bool {
     let plainCount = scratch.count - start
-    guard var stream = Deflate.compress(scratch.bytes.extracting(droppingFirst: start)),
+    guard var stream = scratch.bytes.extracting(droppingFirst: start).deflated(),
       stream.count + 4 < plainCount
     else { return false }
     defer { stream.wipe() }

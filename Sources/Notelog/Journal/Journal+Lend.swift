@@ -78,7 +78,7 @@ extension Journal {
   private func lend() throws(NotelogError) {
     compactor.enter()
     defer { compactor.leave() }
-    guard holdsLock, SystemProcess.identifier == owner else { return }
+    guard holdsLock, processIdentifier == owner else { return }
     // After a failure others may still be writing, and whoever takes the lock must not meet them: closing
     // ends them.
     try log.waitUntilQuiet()

@@ -298,7 +298,7 @@ extension Journal {
     }
     guard holdsLock else { return }
     compactor.abandon()
-    guard SystemProcess.identifier == owner else { return }
+    guard processIdentifier == owner else { return }
     try endInOrder(isForGood: true)
   }
 

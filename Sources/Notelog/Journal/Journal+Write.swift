@@ -191,7 +191,7 @@ extension Journal {
   func checkWritable() throws(NotelogError) {
     try checkOpen()
     if options.isReadOnly { throw NotelogError.readOnly(path) }
-    guard SystemProcess.identifier == owner else {
+    guard processIdentifier == owner else {
       throw NotelogError(.closed, "this process is a fork of the one that opened the store", in: path)
     }
     // What turned out since the store was opened: whoever opens it again is refused.

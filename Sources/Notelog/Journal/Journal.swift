@@ -52,7 +52,7 @@ final class Journal: Sendable {
     self.catalog = catalog
     log = Log(storage, catalog: catalog, options: options, storeID: storeID, branch: branch, state: state)
     self.lock = Lock(lock)
-    owner = SystemProcess.identifier
+    owner = processIdentifier
     self.report = report
     records = RecordFinder(catalog, storage.path)
     catalog.staleness.begin(

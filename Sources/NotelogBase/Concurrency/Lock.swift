@@ -18,7 +18,7 @@ internal import Synchronization
   private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
 
   public init(_ state: consuming sending State) {
-    let layout = GuardedLayout(of: State.self)
+    let layout = guardedLayout(of: State.self)
     // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched
     // before.
     unsafe memory = .allocate(byteCount: layout.byteCount, alignment: layout.alignment)
@@ -46,26 +46,16 @@ internal import Synchronization
   }
 }
 
-/// Where a mutex and the state that it guards lie in one piece of memory.
-struct GuardedLayout {
-  /// Two cache lines: processors fetch them in pairs.
-  private static let leastAlignment = 128
-
-  /// Where the state begins behind its mutex.
-  let stateStart: Int
-  let alignment: Int
-  /// The bytes of both, up to where another mutex may begin on cache lines of its own.
-  let byteCount: Int
-
-  init<State: ~Copyable>(of _: State.Type) {
-    alignment = max(Self.leastAlignment, MemoryLayout<State>.alignment)
-    stateStart = Self.up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
-    byteCount = Self.up(stateStart + MemoryLayout<State>.size, to: alignment)
-  }
-
-  private static func up(_ byteCount: Int, to alignment: Int) -> Int {
-    (byteCount + alignment - 1) / alignment * alignment
-  }
+/// Where a state begins behind its mutex in one piece of memory, how that is aligned, and the bytes of both, up
+/// to where another mutex may begin on cache lines of its own.
+private func guardedLayout<State: ~Copyable>(
+  of _: State.Type
+) -> (stateStart: Int, alignment: Int, byteCount: Int) {
+  func up(_ byteCount: Int, to alignment: Int) -> Int { (byteCount + alignment - 1) / alignment * alignment }
+  // Two cache lines: processors fetch them in pairs.
+  let alignment = max(128, MemoryLayout<State>.alignment)
+  let stateStart = up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
+  return (stateStart, alignment, up(stateStart + MemoryLayout<State>.size, to: alignment))
 }
 
 // MARK: - A row of locks, each around a state of its own.
@@ -91,7 +81,7 @@ struct GuardedLayout {
   public init(count: Int, _ state: (Int) -> sending State) {
     precondition(count >= 0, "there can't be fewer than no locks")
     self.count = count
-    let layout = GuardedLayout(of: State.self)
+    let layout = guardedLayout(of: State.self)
     stride = layout.byteCount
     stateStart = layout.stateStart
     // SAFETY: allocated here with room for all; initialised here, and not touched before.

@@ -110,12 +110,12 @@ public final class Gate: Sendable {
   public init() {}
 
   /// Whether the calling thread holds it: it would wait for itself.
-  public var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == ThreadNumber.identity }
+  public var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == threadIdentity }
 
   /// Waits for the gate and takes it.
   public func enter() {
     mutex.lock()
-    holder.store(ThreadNumber.identity, ordering: .relaxed)
+    holder.store(threadIdentity, ordering: .relaxed)
   }
 
   /// Takes the gate if nobody has it.
@@ -123,7 +123,7 @@ public final class Gate: Sendable {
   /// - Returns: Whether it is the caller's now.
   package func enterIfFree() -> Bool {
     guard mutex.lockIfFree() else { return false }
-    holder.store(ThreadNumber.identity, ordering: .relaxed)
+    holder.store(threadIdentity, ordering: .relaxed)
     return true
   }
 

@@ -15,24 +15,25 @@ internal import Dispatch
   import Darwin
 #endif
 
-/// Numbers that tell threads apart, and spread them over copies of what they share.
-public enum ThreadNumber {
-  /// A small number that is the calling thread's; others may have the same.
-  public static var current: Int {
-    // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
-    Int(truncatingIfNeeded: (UInt64(identity) &* 0x9E37_79B9_7F4A_7C15) >> 58)
-  }
-
-  /// A number that is the calling thread's alone.
-  @inline(__always)
-  public static var identity: UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
-  }
+/// A number below 64 that is the calling thread's, to spread threads over copies of what they share; others
+/// may have the same.
+public var threadNumber: Int {
+  // Threads' addresses lie some pages apart: multiplied, their highest bits differ.
+  Int(truncatingIfNeeded: (UInt64(threadIdentity) &* 0x9E37_79B9_7F4A_7C15) >> 58)
 }
+
+/// A number that is the calling thread's alone.
+@inline(__always)
+public var threadIdentity: UInt {
+  #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+  #else
+    UInt(pthread_self())
+  #endif
+}
+
+/// This process.
+package var processIdentifier: Int32 { getpid() }
 
 /// Calls `body` on a thread that may wait, on which no task waits to run.
 public func onWaitingThread(_ body: @escaping @Sendable () -> Void) {
@@ -85,7 +86,7 @@ package func pauseThread(_ duration: Duration) {
     unsafe self.memory = memory
   }
 
-  private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+  fileprivate var mutex: UnsafeMutablePointer<pthread_mutex_t> {
     // SAFETY: it is one from the beginning until `end`.
     unsafe memory.assumingMemoryBound(to: pthread_mutex_t.self)
   }
@@ -109,8 +110,8 @@ package func pauseThread(_ duration: Duration) {
 // SAFETY: all live at addresses that never move, are reached by the pthread calls alone, and end with this
 // object.
 @safe public final class ConditionMutex: Sendable {
+  private let mutex: PlacedMutex
   // SAFETY: as said above.
-  private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private nonisolated(unsafe) let rooms: UnsafeMutablePointer<pthread_cond_t>
   private let roomCount: Int
 
@@ -118,36 +119,32 @@ package func pauseThread(_ duration: Duration) {
     precondition(roomCount >= 1 && roomCount <= Wake.roomLimit, "a mutex has 1 to \(Wake.roomLimit) rooms")
     self.roomCount = roomCount
     // SAFETY: allocated and initialised before anything uses them.
-    unsafe mutex = .allocate(capacity: 1)
+    mutex = unsafe PlacedMutex(at: .allocate(byteCount: PlacedMutex.byteCount, alignment: 16))
     unsafe rooms = .allocate(capacity: roomCount)
-    unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe rooms.initialize(repeating: pthread_cond_t(), count: roomCount)
-    unsafe pthread_mutex_init(mutex, nil)
     for room in 0..<roomCount { unsafe pthread_cond_init(rooms + room, nil) }
   }
 
   deinit {
     // SAFETY: nobody holds or waits for a mutex whose last owner is gone.
     for room in 0..<roomCount { unsafe pthread_cond_destroy(rooms + room) }
-    unsafe pthread_mutex_destroy(mutex)
     unsafe rooms.deallocate()
-    unsafe mutex.deallocate()
+    mutex.end()
+    unsafe mutex.memory.deallocate()
   }
 
+  public func lock() { mutex.lock() }
+
   // SAFETY: the mutex is initialised as long as this object lives.
-  public func lock() { unsafe pthread_mutex_lock(mutex) }
+  package func lockIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex.mutex) == 0 }
 
-  // SAFETY: as above.
-  package func lockIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
-
-  // SAFETY: as above.
-  public func unlock() { unsafe pthread_mutex_unlock(mutex) }
+  public func unlock() { mutex.unlock() }
 
   /// Gives the lock up until somebody wakes the room.
   public func wait(in room: Int) {
     precondition(room >= 0 && room < roomCount, "there is such a room")
     // SAFETY: the room was checked; called with the mutex held, as the condition variable requires.
-    unsafe pthread_cond_wait(rooms + room, mutex)
+    unsafe pthread_cond_wait(rooms + room, mutex.mutex)
   }
 
   /// Gives the lock up, and wakes those who wait in the rooms that are named.

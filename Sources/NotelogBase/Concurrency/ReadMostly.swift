@@ -31,7 +31,7 @@
   public borrowing func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let piece = pieces.mutex(ThreadNumber.current & 7)
+    let piece = pieces.mutex(threadNumber & 7)
     piece.lock()
     defer { piece.unlock() }
     // SAFETY: whoever changes the state holds this piece too.

@@ -105,7 +105,7 @@ package final class SealingKey: Sendable {
   @inline(__always) private func acquireLane() throws(CryptoError) -> Int {
     if isClosed.load(ordering: .relaxed) { throw .locked(accessClass) }
     // It has six bits, which are below the lanes' count.
-    let lane = ThreadNumber.current
+    let lane = threadNumber
     guard lanes[lane].acquire() else { return try acquireAnotherLane(than: lane) }
     if lanes[lane].isEmpty { try fill(lane) }
     return lane

@@ -1,5 +1,7 @@
 // XAES-256-GCM under one key, for one thread at a time (FORMAT.md 11.1, 21.5; C2SP XAES-256-GCM).
 
+import NotelogBase
+
 /// The secret memory.
 private enum Page {
   static let size = 256
@@ -129,7 +131,7 @@ struct XAES: ~Copyable {
       initialisationVector: (start + SealedValue.saltSize).assumingMemoryBound(to: UInt8.self),
       additionalData: additionalData, ciphertext, to: target)
     if opened { return nil }
-    if count > 0 { unsafe Platform.wipe(target, byteCount: count) }
+    if count > 0 { unsafe SystemMemory.overwrite(target, count) }
     return .tampered
   }
 

@@ -1,8 +1,6 @@
 // The few calls to the operating system that secrets need; the only file of this module with platform
 // conditions.
 
-import COpenSSL
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -63,12 +61,6 @@ enum Platform {
     return granted
   }
 
-  /// Overwrites memory, also where nobody reads it any more.
-  static func wipe(_ start: UnsafeMutableRawPointer, byteCount: Int) {
-    // SAFETY: the caller's memory holds `byteCount` bytes.
-    unsafe OPENSSL_cleanse(start, byteCount)
-  }
-
   /// Fills memory from the system's generator: keys, salts, nonces.
   static func systemRandom(_ buffer: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
     // SAFETY: within the caller's buffer, which holds `byteCount` bytes; getentropy(3) refuses more than 256.
@@ -76,8 +68,6 @@ enum Platform {
       unsafe getentropy(buffer + offset, min(256, byteCount - offset)) == 0
     }
   }
-
-  static func processID() -> Int32 { getpid() }
 
   static func yield() { _ = sched_yield() }
 

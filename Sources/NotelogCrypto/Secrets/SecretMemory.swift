@@ -39,7 +39,7 @@ package final class SecretMemory: Sendable {
   /// - Parameter isLocking: Whether it is locked against swapping; only tests go without.
   package init(isLocking: Bool = true) {
     self.isLocking = isLocking
-    owner = Platform.processID()
+    owner = processIdentifier
     var state = State()
     let page = Platform.pageSize
     // SAFETY: a fresh page, aligned, written before anyone else sees it.
@@ -86,7 +86,7 @@ package final class SecretMemory: Sendable {
   @inline(__always) var isOriginalProcess: Bool {
     // SAFETY: the word lives as long as this object, and is only read.
     guard wipesOnFork, let alive = unsafe UnsafeRawPointer(bitPattern: alive) else {
-      return Platform.processID() == owner
+      return processIdentifier == owner
     }
     return unsafe alive.load(as: UInt64.self) == Self.aliveMark
   }
@@ -108,7 +108,7 @@ package final class SecretMemory: Sendable {
   /// Cleanses the memory and takes it back.
   func release(_ pointer: UnsafeMutableRawPointer, byteCount: Int) {
     // SAFETY: the owner gives back what `allocate` gave it, once; nobody else holds a pointer into it.
-    unsafe Platform.wipe(pointer, byteCount: byteCount)
+    unsafe SystemMemory.overwrite(pointer, byteCount)
     // In a forked child another thread's lock may be held for ever; the memory there is zero already.
     guard isOriginalProcess else { return }
     let address = UInt(bitPattern: pointer)

@@ -10,7 +10,7 @@ enum InflateTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [[UInt8](repeating: 7, count: 100), Array("a text, a text, a text, and another text".utf8)].compactMap {
       value in
-      Deflate.compress(value.rawSpan).map { stream in
+      value.rawSpan.deflated().map { stream in
         var seed: [UInt8] = []
         seed.append(integer: UInt32(value.count))
         return seed + stream
@@ -22,7 +22,7 @@ enum InflateTarget: FuzzTarget {
     var reader = InputReader(input)
     let byteCount = Int(reader.integer(UInt32.self)) % (1 << 20)
     let stream = reader.rest()
-    let value = Deflate.inflate(stream.rawSpan, byteCount: byteCount)
+    let value = stream.rawSpan.inflated(to: byteCount)
     expect(value == nil || value?.count == byteCount, "inflated to another length")
   }
 }

@@ -53,7 +53,7 @@ enum RecordTarget: FuzzTarget {
     guard field.flags.contains(.compressed) else { return plain }
     var value: [UInt8] = []
     value.append(integer: UInt32(plain.count))
-    value += Deflate.compress(plain.rawSpan) ?? plain
+    value += plain.rawSpan.deflated() ?? plain
     return value + [0x80] + [UInt8](repeating: 0, count: max(0, 39 - value.count))
   }
 
