@@ -4,12 +4,11 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 public import CSystem
-internal import CZlib
 
 /// The running value of a CRC-32.
 ///
-/// Sixteen bytes a step where the processor multiplies without carries, and by zlib where it does not; where
-/// it is only a few bytes by tables, as calling zlib for them costs more than the work (decision 0020).
+/// Sixteen bytes a step where the processor multiplies without carries; by tables where it does not, and where
+/// there are only a few bytes (decision 0020).
 public struct Checksum: Sendable {
   public var value: UInt32
 
@@ -18,8 +17,6 @@ public struct Checksum: Sendable {
 
   /// From how many bytes on folding is possible.
   @usableFromInline static let foldLimit = 16
-  /// From how many bytes on zlib is quicker than tables.
-  @usableFromInline static let zlibLimit = 64
 
   /// The checksum of some bytes.
   @inlinable
@@ -35,10 +32,8 @@ public struct Checksum: Sendable {
   public mutating func update(_ bytes: RawSpan) {
     if bytes.byteCount >= Self.foldLimit, checksum_can_fold() {
       fold(bytes)
-    } else if bytes.byteCount < Self.zlibLimit {
-      value = ~ChecksumTables.step(~value, bytes)
     } else {
-      updateByZlib(bytes)
+      value = ~Self.step(~value, bytes)
     }
   }
 
@@ -72,23 +67,11 @@ public struct Checksum: Sendable {
   /// The same by tables: forty bytes are five steps of eight.
   @inlinable
   public static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
-    var register = ChecksumTables.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
+    var register = Self.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
     for offset in stride(from: 4, to: 36, by: 8) {
-      register = ChecksumTables.step(register, others.load(UInt64.self, at: offset))
+      register = Self.step(register, others.load(UInt64.self, at: offset))
     }
     return ~register
-  }
-
-  /// Takes in more bytes by zlib.
-  public mutating func updateByZlib(_ bytes: RawSpan) {
-    // SAFETY: the pointer covers the span's bytes and does not outlive the call. An empty span may have no
-    // address, which zlib takes as a request for the initial value, so it is left out.
-    unsafe bytes.withUnsafeBytes { buffer in
-      guard let start = buffer.baseAddress, buffer.count > 0 else { return }
-      value = UInt32(
-        truncatingIfNeeded: unsafe crc32_z(
-          uLong(value), start.assumingMemoryBound(to: UInt8.self), buffer.count))
-    }
   }
 }
 
@@ -97,7 +80,7 @@ public struct Checksum: Sendable {
 // Public for the optimiser alone (docs/decisions/0076).
 
 /// Steps of the CRC register, which is the complement of the checksum.
-public enum ChecksumTables {
+extension Checksum {
   /// Eight tables of 256 entries: entry *n* of table *k* is what the byte *n* becomes when *k* bytes follow
   /// it.
   @usableFromInline static let tables: InlineArray<2048, UInt32> = {
