@@ -34,15 +34,9 @@ package protocol Storage: AnyObject, Sendable {
   func syncFolder(_ name: String) throws(StorageError)
   /// What tells when a file is written, or something in the folder changes where the name is empty; nothing
   /// where the system has nothing of the kind, or there is no such file. Linux's `inotify`.
-  func watch(_ name: String) -> (any StorageWatch)?
+  func watch(_ name: String) -> StorageWatch?
   /// Who holds a lock on a file, in words; nothing where nobody does, or the system doesn't say. Linux's `/proc/locks`.
   func lockHolder(of name: String) -> String?
-}
-
-/// Tells when a file or something in a folder changes.
-package protocol StorageWatch: AnyObject, Sendable {
-  /// Returns when something has changed since it returned last, or when the time is over.
-  func wait(_ limit: Duration)
 }
 
 /// An open file of a store.
@@ -77,7 +71,7 @@ extension Storage {
 
   package var path: String { "" }
 
-  package func watch(_ name: String) -> (any StorageWatch)? { nil }
+  package func watch(_ name: String) -> StorageWatch? { nil }
 
   package func lockHolder(of name: String) -> String? { nil }
 }
@@ -214,13 +208,6 @@ extension Storage {
     return names
   }
 
-  /// Creates a folder and makes its entry durable: it must still be there when the power comes back.
-  /// FORMAT.md §21.2.
-  package func makeDurableFolder(_ name: String) throws(StorageError) {
-    try makeFolder(name)
-    try makeNamesDurable()
-  }
-
   /// A file under that name, with nothing in it.
   package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
     let file = try openFile(name, .createIfMissing)
@@ -325,14 +312,12 @@ extension StorageFile {
   package func writeAll(_ bytes: RawSpan, at offset: Int) throws(StorageError) {
     var done = 0
     while done < bytes.byteCount {
-      do throws(StorageError) {
-        let count = try write(bytes.extracting(droppingFirst: done), at: offset + done)
-        // A system that takes nothing and reports no error would keep us here for ever.
-        if count == 0 { throw StorageError(.write, name, errno: SystemErrno.inputOutput) }
-        done += count
-      } catch {
-        guard error.isInterruption else { throw error }
+      let count = try retryingInterruptions { () throws(StorageError) in
+        try write(bytes.extracting(droppingFirst: done), at: offset + done)
       }
+      // A system that takes nothing and reports no error would keep us here for ever.
+      if count == 0 { throw StorageError(.write, name, errno: SystemErrno.inputOutput) }
+      done += count
     }
   }
 }

@@ -5,13 +5,18 @@ import Synchronization
 
 /// A store's folder on this machine.
 ///
-/// The folder is opened when it is first needed, and stays open until this object goes and all of the store's
-/// files are closed: see `SystemFolder`.
+/// The path is followed once, when the folder is first needed, and may be a link. From then on everything
+/// happens in the folder that was found there, wherever its path leads by then, until this object goes and all
+/// of the store's files are closed. Below it no link is followed: not in the place of a folder, nor of a file.
 package final class SystemStorage: Storage {
   /// The folder's path.
   package let path: String
-  private let folder: SystemFolder
-  private let pool: DescriptorPool
+  /// The most files that are only read, and open at once, unless more are being read or have lost their
+  /// names.
+  package let openFileLimit: Int
+  /// The folder's descriptor, once it was opened.
+  private let folder = Lock<Int32?>(nil)
+  let pool = Lock(DescriptorPool())
 
   /// A folder, which need not be there yet.
   ///
@@ -21,116 +26,94 @@ package final class SystemStorage: Storage {
   ///     open, unless given.
   package init(path: String, openFileLimit: Int? = nil) {
     self.path = path
-    folder = SystemFolder(path: path)
     // A process has other uses for its descriptors, another store perhaps.
-    let limit = openFileLimit ?? min(max(Syscall.openFileLimit() / 4, 8), 512)
-    pool = DescriptorPool(of: folder, capacity: limit)
+    self.openFileLimit = openFileLimit ?? min(max(Syscall.openFileLimit() / 4, 8), 512)
   }
 
-  /// Creates the folder itself, and makes its entry durable in the folder above it.
+  deinit {
+    if let descriptor = folder.withLock({ $0 }) { Syscall.closeFile(descriptor) }
+  }
+
+  /// Creates the folder itself, and makes its entry durable in the folder above it: it must still be there
+  /// when the power comes back. FORMAT.md §21.2.
   package func makeStoreFolder() throws(StorageError) {
     var path = path[...]
     while path.count > 1, path.last == "/" { path.removeLast() }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? path
     let parent = path.dropLast(name.count)
     do throws(StorageError) {
-      try SystemStorage(path: parent.isEmpty ? "." : String(parent)).makeDurableFolder(String(name))
+      let above = SystemStorage(path: parent.isEmpty ? "." : String(parent))
+      try above.makeFolder(String(name))
+      try above.makeNamesDurable()
     } catch { throw StorageError(error.call, String(path), errno: error.errno) }
   }
 
-  package var openFileLimit: Int { pool.capacity }
-
-  package func watch(_ name: String) -> (any StorageWatch)? { SystemWatch(folder, name) }
+  package func watch(_ name: String) -> StorageWatch? {
+    let opened = name.isEmpty ? openFolder("") : openDescriptor(name, .read).map(\.descriptor)
+    guard case .success(let watched) = opened else { return nil }
+    defer { Syscall.closeFile(watched) }
+    guard case .success(let descriptor) = Syscall.openWatch(watched) else { return nil }
+    return StorageWatch(descriptor)
+  }
 
   package func lockHolder(of name: String) -> String? {
-    guard case .success(let file) = folder.openFile(name, StorageOpenMode.read.flags) else { return nil }
+    guard case .success(let file) = openDescriptor(name, .read) else { return nil }
     defer { Syscall.closeFile(file.descriptor) }
     return file.identity.lockHolder
   }
 
   package func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
-    SystemFile(try pool.open(name, mode))
+    let opened = try perform(.open, name) { openDescriptor(name, mode) }
+    if mode.mayWrite, opened.nameCount > 1 {
+      // Its other name may be outside the store: what is written here would be written there.
+      Syscall.closeFile(opened.descriptor)
+      throw StorageError(.open, path(of: name), errno: SystemErrno.manyNames)
+    }
+    let descriptor = SystemDescriptor(opened, name, in: self)
+    if mode == .read { add(descriptor) }
+    return SystemFile(descriptor)
   }
 
   package func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    let descriptor = try pool.retrying { self.folder.open(folder) }
-      .orThrow(.readdir, self.folder.path(of: folder))
-    try Syscall.forEachName(descriptor, visit).orThrow(.readdir, self.folder.path(of: folder))
+    let descriptor = try perform(.readdir, folder) { openFolder(folder) }
+    try Syscall.forEachName(descriptor, visit).orThrow(.readdir, path(of: folder))
   }
 
   package func rename(_ name: String, to newName: String) throws(StorageError) {
-    pool.keep(name)
-    pool.keep(newName)
-    try pool.retrying {
-      folder.with(name) { from, name in
-        folder.with(newName) { to, newName in Syscall.renameFile(from, name, to, newName) }
+    keep(name)
+    keep(newName)
+    _ = try perform(.rename, name) {
+      with(name) { from, name in
+        with(newName) { to, newName in Syscall.renameFile(from, name, to, newName) }
       }
-    }.orThrow(.rename, folder.path(of: name))
+    }
   }
 
   package func unlink(_ name: String) throws(StorageError) {
-    pool.keep(name)
-    try pool.retrying { folder.with(name, Syscall.unlinkFile) }.orThrow(.unlink, folder.path(of: name))
+    keep(name)
+    _ = try perform(.unlink, name) { with(name, Syscall.unlinkFile) }
   }
 
   package func makeFolder(_ name: String) throws(StorageError) {
-    try pool.retrying { folder.with(name, Syscall.makeFolder) }.orThrow(.mkdir, folder.path(of: name))
+    _ = try perform(.mkdir, name) { with(name, Syscall.makeFolder) }
   }
 
   package func syncFolder(_ name: String) throws(StorageError) {
-    let descriptor = try pool.retrying { folder.open(name) }.orThrow(.open, folder.path(of: name))
+    let descriptor = try perform(.open, name) { openFolder(name) }
     defer { Syscall.closeFile(descriptor) }
-    try Syscall.syncFolder(descriptor).orThrow(.syncFolder, folder.path(of: name))
+    try Syscall.syncFolder(descriptor).orThrow(.syncFolder, path(of: name))
   }
-}
 
-extension Result where Failure == Errno {
-  /// The value, or the error with the call and the name it was made on.
-  @discardableResult
-  func orThrow(_ call: StorageError.Call, _ name: @autoclosure () -> String) throws(StorageError) -> Success {
-    switch self {
-    case .success(let value): return value
-    case .failure(let errno): throw StorageError(call, name(), errno: errno.number)
-    }
-  }
-}
-
-// MARK: - A store's folder as this machine knows it: one descriptor, and names relative to it.
-
-/// A store's folder, and the folders in it.
-///
-/// The path is followed once, when the folder is first needed, and may be a link. From then on everything
-/// happens in the folder that was found there, wherever its path leads by then, until this object goes. Below
-/// it no link is followed: not in the place of a folder, nor of a file.
-final class SystemFolder: Sendable {
-  let path: String
-  /// The descriptor, once the folder was opened.
-  private let opened = Lock<Int32?>(nil)
-
-  init(path: String) { self.path = path }
+  // MARK: - Names relative to the folder
 
   /// The path of a name in it; its own where the name is empty.
   func path(of name: String) -> String {
     name.isEmpty ? path : path.hasSuffix("/") ? path + name : path + "/" + name
   }
 
-  deinit {
-    if let descriptor = opened.withLock({ $0 }) { Syscall.closeFile(descriptor) }
-  }
-
-  /// The folder's descriptor.
-  private func root() -> Result<Int32, Errno> {
-    opened.withLock { opened in
-      if let opened { return .success(opened) }
-      let result = Syscall.openFolder(path)
-      opened = try? result.get()
-      return result
-    }
-  }
-
   /// Runs a call with the folder that a name lies in, and the name that it has there. A name has at most one
   /// folder in it.
-  func with<Value>(
+  private func with<Value>(
     _ name: String, _ call: (Int32, String) -> Result<Value, Errno>
   ) -> Result<Value, Errno> {
     root().flatMap { root in
@@ -146,14 +129,35 @@ final class SystemFolder: Sendable {
     }
   }
 
-  /// A descriptor of its own of a folder in it, or of itself where the name is empty; the caller closes it.
-  func open(_ folder: String) -> Result<Int32, Errno> {
-    root().flatMap { Syscall.openFolder($0, folder.isEmpty ? "." : folder) }
+  /// The folder's descriptor.
+  private func root() -> Result<Int32, Errno> {
+    folder.withLock { folder in
+      if let folder { return .success(folder) }
+      let result = Syscall.openFolder(path)
+      folder = try? result.get()
+      return result
+    }
   }
 
-  /// Opens a file.
-  func openFile(_ name: String, _ flags: Int32) -> Result<OpenedFile, Errno> {
-    with(name) { Syscall.openFile($0, $1, flags) }
+  /// A descriptor of its own of a folder in it, or of itself where the name is empty; the caller closes it.
+  private func openFolder(_ name: String) -> Result<Int32, Errno> {
+    root().flatMap { Syscall.openFolder($0, name.isEmpty ? "." : name) }
+  }
+
+  /// Opens a file; the caller closes it.
+  func openDescriptor(_ name: String, _ mode: StorageOpenMode) -> Result<OpenedFile, Errno> {
+    with(name) { Syscall.openFile($0, $1, mode.flags) }
+  }
+}
+
+extension Result where Failure == Errno {
+  /// The value, or the error with the call and the name it was made on.
+  @discardableResult
+  func orThrow(_ call: StorageError.Call, _ name: @autoclosure () -> String) throws(StorageError) -> Success {
+    switch self {
+    case .success(let value): return value
+    case .failure(let errno): throw StorageError(call, name(), errno: errno.number)
+    }
   }
 }
 
@@ -194,13 +198,13 @@ package final class SystemFile: StorageFile {
 
   package func startWriteback() { _ = try? inside(.sync) { .success(Syscall.startWriteback($0)) } }
 
-  package func endWriting() { descriptor.joinPool() }
+  package func endWriting() { descriptor.storage.add(descriptor) }
 
   package func byteCount() throws(StorageError) -> Int { try inside(.stat, Syscall.byteCount) }
 
   package func lock(_ kind: StorageLockKind) throws(StorageError) {
     // The lock is the descriptor's, and would go with it.
-    descriptor.leavePool()
+    descriptor.storage.forget(descriptor)
     _ = try inside(.lock) { Syscall.lock($0, kind) }
     locker.store(processIdentifier, ordering: .releasing)
   }
@@ -229,24 +233,16 @@ package final class SystemFile: StorageFile {
 
 // MARK: - Hearing of changes in a folder, or of a file.
 
-/// What the system tells of a folder or a file: owns its descriptor.
-final class SystemWatch: StorageWatch {
+/// Tells when a file or something in a folder changes: owns its descriptor.
+package final class StorageWatch: Sendable {
   private let descriptor: Int32
 
-  /// Nothing where the system can't tell.
-  init?(_ folder: SystemFolder, _ name: String) {
-    let opened =
-      name.isEmpty
-      ? folder.open("") : folder.openFile(name, StorageOpenMode.read.flags).map { $0.descriptor }
-    guard case .success(let watched) = opened else { return nil }
-    defer { Syscall.closeFile(watched) }
-    guard case .success(let descriptor) = Syscall.openWatch(watched) else { return nil }
-    self.descriptor = descriptor
-  }
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { Syscall.closeFile(descriptor) }
 
-  func wait(_ limit: Duration) {
+  /// Returns when something has changed since it returned last, or when the time is over.
+  package func wait(_ limit: Duration) {
     let parts = limit.components
     let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
     Syscall.waitForWatch(descriptor, Int32(clamping: milliseconds))

@@ -271,7 +271,7 @@ extension Journal {
   }
 
   /// What tells when another process begins to wait for the lock; nothing where the system can't.
-  func watchRequests() -> (any StorageWatch)? {
+  func watchRequests() -> StorageWatch? {
     // There has to be a file.
     (try? storage.open(FileName.waiting, .createIfMissing))?.close()
     return storage.watch(FileName.waiting)

@@ -288,7 +288,7 @@ final class ForgivingStorage: Storage {
   func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
   func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
   func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
-  func watch(_ name: String) -> (any StorageWatch)? { base.watch(name) }
+  func watch(_ name: String) -> StorageWatch? { base.watch(name) }
   func lockHolder(of name: String) -> String? { base.lockHolder(of: name) }
 }
 

@@ -134,9 +134,9 @@ final class SharingThread: Sendable {
 
   private let journal: Journal
   private let idle: Duration?
-  private let watch: (any StorageWatch)?
+  private let watch: StorageWatch?
   /// Tells when somebody begins to wait for the lock.
-  private let requests: (any StorageWatch)?
+  private let requests: StorageWatch?
   private let follows: Flag
   private let isStopped = Flag(false)
   /// Called when what others commit can't be taken in any more.

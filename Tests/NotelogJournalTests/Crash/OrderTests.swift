@@ -76,7 +76,8 @@ import Testing
   /// A new store's folder is made before anything is promised in it, so nothing else would sync its name.
   @Test func `a new folder survives a crash at once`() throws {
     let disk = SimulatedDisk()
-    try disk.makeDurableFolder("notes.notelog")
+    try disk.makeFolder("notes.notelog")
+    try disk.makeNamesDurable()
     #expect(try disk.crashImageNow(.allLost).names(in: "") == ["notes.notelog"])
   }
 
