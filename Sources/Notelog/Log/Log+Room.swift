@@ -141,8 +141,7 @@ extension Log {
     }
     guard let head, let footer = known.take() else { throw NotelogError.closed(storage.path) }
     let segment = head.segment
-    let frame = footer.frame(at: head.end, header: head.header)
-    let entry = frame.entry
+    let entry = footer.finish(at: head.end, header: head.header) { _ in }
     do {
       // A head that was closed has given up the room for its footer. Its successor takes none before:
       // **INV-H2**.
@@ -159,7 +158,7 @@ extension Log {
     }
     // Only now, as the successor exists, does the old head become a finished segment.
     do {
-      try footer.write(frame, to: segment.file, at: head.end)
+      try footer.write(to: segment.file, at: head.end, header: head.header)
       try segment.file.setLength(entry.byteCount)
     } catch { throw poison(error) }
     // The next switch syncs it, holding writers up meanwhile; begun now, most of that is done by then.

@@ -164,7 +164,7 @@ struct Recovery {
     of found: FoundSegment, kept: Int, into buffer: inout Buffer
   ) throws(StorageError) -> LiveEntry {
     let footer = try FooterBuilder(framesOf: found.file, salt: found.salt, to: kept)
-    return footer.append(to: &buffer, at: kept, header: found.header)
+    return footer.finish(at: kept, header: found.header) { buffer.append($0) }
   }
 
   /// Line 9: a new segment with every whole transaction above the floor. It is written also when there is

@@ -232,7 +232,8 @@ extension Segment {
     let framesEnd = reading.losses.first?.finding.range.lowerBound ?? end
     if let header = try header() {
       let footer = try FooterBuilder(framesOf: file, salt: salt, to: framesEnd, isWhole: true)
-      if footer.frame(at: framesEnd, header: header).entry.footerChecksum == entry.footerChecksum {
+      let made = footer.finish(at: framesEnd, header: header) { _ in }
+      if made.footerChecksum == entry.footerChecksum {
         reading.framesEnd = framesEnd
       }
     }

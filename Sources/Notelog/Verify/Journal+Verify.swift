@@ -350,7 +350,7 @@ struct SegmentVerifier: ~Copyable {
     guard let trailer = found.trailer else { return }
     var reader = SegmentReader(found.file, salt: found.salt, end: found.byteCount)
     var buffer = Buffer()
-    _ = expected.append(to: &buffer, at: trailer.footerOffset, header: found.header)
+    expected.finish(at: trailer.footerOffset, header: found.header) { buffer.append($0) }
     let range = trailer.footerOffset..<found.byteCount
     let isEqual = try buffer.count == range.count ? reader.bytes(range).elementsEqual(buffer.bytes) : false
     if isEqual { return }

@@ -44,13 +44,11 @@ public struct FooterEntry: Equatable, Sendable {
 
   /// How an entry's 32 bits of place are divided: the offset by 8, then the kind, then whether an envelope
   /// follows.
-  @usableFromInline enum PlaceBits {
-    @inlinable static var offsetMask: UInt32 { 1 << 28 - 1 }
-    @inlinable static var kindShift: UInt32 { 28 }
-    @inlinable static var kindMask: UInt32 { 3 }
-    @inlinable static var envelopeFlag: UInt32 { 1 << 30 }
-    @inlinable static var reserved: UInt32 { 1 << 31 }
-  }
+  @inlinable static var offsetMask: UInt32 { 1 << 28 - 1 }
+  @inlinable static var kindShift: UInt32 { 28 }
+  @inlinable static var kindMask: UInt32 { 3 }
+  @inlinable static var envelopeFlag: UInt32 { 1 << 30 }
+  @inlinable static var reservedFlag: UInt32 { 1 << 31 }
 
   /// The sequence number's bits; the collection's are above them.
   @inlinable static var sequenceBitCount: UInt64 { 48 }
@@ -63,14 +61,14 @@ public struct FooterEntry: Equatable, Sendable {
     // Of known length: where in it something is read needs no look at bounds.
     let line = bytes.extracting(start..<start + Layout.footerEntryByteCount)
     let place = line.load(UInt32.self, at: 8)
-    guard place & PlaceBits.reserved == 0,
-      let kind = FrameKind(rawValue: UInt8(place >> PlaceBits.kindShift & PlaceBits.kindMask))
+    guard place & Self.reservedFlag == 0,
+      let kind = FrameKind(rawValue: UInt8(place >> Self.kindShift & Self.kindMask))
     else { return nil }
     self.kind = kind
     let stamp = line.load(UInt64.self, at: 0)
     collection = UInt16(stamp >> Self.sequenceBitCount)
     sequence = stamp & UInt64(FormatLimits.maximumSequence)
-    offset = Int(place & PlaceBits.offsetMask) * 8
+    offset = Int(place & Self.offsetMask) * 8
     payloadByteCount = Int(line.load(UInt32.self, at: 12))
     id = ID16(line, at: 16)
     envelopeByteCount = 0
@@ -79,7 +77,7 @@ public struct FooterEntry: Equatable, Sendable {
       offset >= Layout.firstFrameOffset,
       offset <= FormatLimits.maximumSegmentByteCount - frameByteCount
     else { return nil }
-    guard place & PlaceBits.envelopeFlag != 0 else { return }
+    guard place & Self.envelopeFlag != 0 else { return }
     let listed = bytes.extracting(droppingFirst: start + Layout.footerEntryByteCount)
     guard let byteCount = kind.listedByteCount(listed), byteCount <= min(payloadByteCount, listed.byteCount)
     else { return nil }
@@ -92,8 +90,8 @@ public struct FooterEntry: Equatable, Sendable {
   public func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
     let place =
-      UInt32(offset / 8) | UInt32(kind.rawValue) << PlaceBits.kindShift
-      | (envelopeByteCount > 0 ? PlaceBits.envelopeFlag : 0)
+      UInt32(offset / 8) | UInt32(kind.rawValue) << Self.kindShift
+      | (envelopeByteCount > 0 ? Self.envelopeFlag : 0)
     buffer.append(
       UInt64(collection) << Self.sequenceBitCount | sequence, UInt64(place) | UInt64(payloadByteCount) << 32,
       id.low, id.high)

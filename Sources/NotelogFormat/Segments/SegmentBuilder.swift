@@ -1,7 +1,7 @@
 // Writes a whole segment under a temporary name: recovery's and compaction's output. FORMAT.md §22 line 9,
 // §24.
 
-package import NotelogBase
+import NotelogBase
 package import NotelogStorage
 
 /// A segment in the making: frames are appended, then it is finished and published.
@@ -68,11 +68,11 @@ package struct SegmentBuilder: ~Copyable {
   /// Writes footer and header, makes the file durable and gives it its name. `header` makes the header, given
   /// the place where the segment's frames end.
   package consuming func publish(_ header: (Int) -> SegmentHeader) throws(StorageError) -> LiveEntry {
-    let footerStart = end
-    let header = header(footerStart)
-    let entry = footer.append(to: &buffer, at: footerStart, header: header)
+    let header = header(end)
+    let entry: LiveEntry
     do throws(StorageError) {
-      try file.writeAll(buffer.bytes, at: written)
+      try flush()
+      entry = try footer.write(to: file, at: written, header: header)
       try header.write(to: file)
       try file.makeDurable()
     } catch {
@@ -99,15 +99,9 @@ package struct SegmentBuilder: ~Copyable {
 /// A segment of small records lists many: their entries are kept in pieces, so that they take no more memory
 /// than they have bytes, and leave pieces behind that the next footer fits into.
 package struct FooterBuilder: ~Copyable {
-  /// Entries that fill a piece of memory.
-  private final class Piece: Sendable {
-    let bytes: Buffer
-    init(_ bytes: consuming Buffer) { self.bytes = bytes }
-  }
-
   private static let pieceByteCount = 256 << 10
 
-  private var fullPieces: [Piece] = []
+  private var fullPieces: [[UInt8]] = []
   private var lastPiece = Buffer()
   /// The bytes of all entries.
   private var entriesByteCount = 0
@@ -159,43 +153,23 @@ package struct FooterBuilder: ~Copyable {
   /// Takes in an entry as it is.
   package mutating func add(_ entry: FooterEntry, envelope: RawSpan) {
     lastSequence = max(lastSequence, entry.sequence)
-    if lastPiece.count + entry.entryByteCount > Self.pieceByteCount { startPiece() }
+    if lastPiece.count + entry.entryByteCount > Self.pieceByteCount {
+      fullPieces.append(lastPiece.bytes.array())
+      lastPiece.removeAll()
+    }
     entry.append(to: &lastPiece, envelope: envelope)
     entriesByteCount += entry.entryByteCount
     entryCount += 1
   }
 
-  private mutating func startPiece() {
-    var full = Buffer(capacity: Self.pieceByteCount)
-    swap(&full, &lastPiece)
-    fullPieces.append(Piece(full))
-  }
-
-  /// Calls `body` with the bytes of all entries, a piece at a time.
-  private func forEachPiece<Failure: Error>(_ body: (RawSpan) throws(Failure) -> Void) throws(Failure) {
-    for piece in fullPieces { try Self.pass(piece.bytes, to: body) }
-    try Self.pass(lastPiece, to: body)
-  }
-
-  /// A span of an object's buffer can be lent from here only.
-  private static func pass<Failure: Error>(
-    _ piece: borrowing Buffer, to body: (RawSpan) throws(Failure) -> Void
-  ) throws(Failure) {
-    try body(piece.bytes)
-  }
-
-  /// What stands before and behind the entries in a finished segment.
-  package struct Frame: ~Copyable {
-    /// The footer frame's header, and what of its payload precedes the entries.
-    fileprivate var start: Buffer
-    /// Padding and trailer.
-    fileprivate var end: Buffer
-    /// How the live set identifies the segment.
-    package let entry: LiveEntry
-  }
-
-  /// The frame around the entries, for a footer that starts at `place` of the segment.
-  package func frame(at place: Int, header: SegmentHeader) -> Frame {
+  /// Calls `body` with the bytes of footer frame and trailer, for a footer that starts at `place` of the
+  /// segment: a piece at a time, as entries can be many.
+  ///
+  /// - Returns: How the live set identifies the segment.
+  @discardableResult
+  package func finish<Failure: Error>(
+    at place: Int, header: SegmentHeader, _ body: (RawSpan) throws(Failure) -> Void
+  ) throws(Failure) -> LiveEntry {
     var start = Buffer(capacity: Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
     start.appendZeros(Layout.frameHeaderByteCount + Layout.footerPrefixByteCount)
     var bytes = start.mutableBytes
@@ -204,7 +178,8 @@ package struct FooterBuilder: ~Copyable {
     bytes.store(UInt32(isIncomplete ? 1 : 0), at: Layout.frameHeaderByteCount + Layout.headerByteCount + 4)
     var checksum = Checksum()
     checksum.update(bytes.bytes.extracting(droppingFirst: Layout.frameHeaderByteCount))
-    forEachPiece { checksum.update($0) }
+    for piece in fullPieces { checksum.update(piece.rawSpan) }
+    checksum.update(lastPiece.bytes)
     FrameHeader(
       .footer, payloadByteCount: Layout.footerPrefixByteCount + entriesByteCount, sequence: lastSequence,
       payloadChecksum: checksum.value
@@ -214,30 +189,25 @@ package struct FooterBuilder: ~Copyable {
     end.appendZeros(frameByteCount - start.count - entriesByteCount)
     Trailer(footerOffset: place, footerByteCount: frameByteCount, footerChecksum: checksum.value).append(
       to: &end)
-    let entry = LiveEntry(
+    try body(start.bytes)
+    for piece in fullPieces { try body(piece.rawSpan) }
+    try body(lastPiece.bytes)
+    try body(end.bytes)
+    return LiveEntry(
       number: header.number, byteCount: place + byteCount, salt: header.salt, footerChecksum: checksum.value)
-    return Frame(start: start, end: end, entry: entry)
   }
 
-  /// Writes a footer where its frame says, without putting it together in memory: entries can be many.
-  package func write(_ frame: borrowing Frame, to file: any StorageFile, at place: Int) throws(StorageError) {
-    try file.writeAll(frame.start.bytes, at: place)
-    var place = place + frame.start.count
-    try forEachPiece { piece throws(StorageError) in
-      try file.writeAll(piece, at: place)
-      place += piece.byteCount
-    }
-    try file.writeAll(frame.end.bytes, at: place)
-  }
-
-  /// Appends footer frame and trailer to a buffer whose end will be at `place` of the segment.
+  /// Writes footer frame and trailer at a place of the segment's file.
   ///
   /// - Returns: How the live set identifies the segment.
-  package func append(to buffer: inout Buffer, at place: Int, header: SegmentHeader) -> LiveEntry {
-    let frame = frame(at: place, header: header)
-    buffer.append(frame.start.bytes)
-    forEachPiece { buffer.append($0) }
-    buffer.append(frame.end.bytes)
-    return frame.entry
+  @discardableResult
+  package func write(
+    to file: any StorageFile, at place: Int, header: SegmentHeader
+  ) throws(StorageError) -> LiveEntry {
+    var end = place
+    return try finish(at: place, header: header) { piece throws(StorageError) in
+      try file.writeAll(piece, at: end)
+      end += piece.byteCount
+    }
   }
 }
