@@ -64,7 +64,7 @@ final class BackupView: Storage {
     }
     let isBackup = names.contains { BackupManifest.names.contains($0) || BackupManifest.Part.isName($0) }
     guard isBackup, !names.contains(where: { FileName.segmentNumber($0) != nil }) else { return nil }
-    let files = BackupManifest.Files(in: storage)
+    let files = BackupManifest.readBoth(in: storage)
     return (files.newest.map { BackupView($0, in: storage) }, files.findings)
   }
 

@@ -37,7 +37,6 @@ struct BackupManifest: Equatable, Sendable {
   func isEnd(_ part: Part) -> Bool {
     end != nil && part.isCurrent && part.kind != .segment && part.entry.number == position.segment
   }
-
 }
 
 extension BackupManifest {
@@ -259,34 +258,32 @@ extension BackupManifest.Part {
 // MARK: - The two files of a backup's manifest: FORMAT.md §26.
 
 extension BackupManifest {
-  /// Both files.
-  struct Files {
-    /// The manifest that is sound; of two, the newer.
-    private(set) var newest: BackupManifest?
-    /// What is wrong with them.
-    private(set) var findings: [Finding] = []
-    /// Why the first can't be read of those that are there.
-    private(set) var failure: NotelogError?
-
-    init(in storage: any Storage) {
-      var generations: [String: UInt64] = [:]
-      for name in names {
-        do throws(NotelogError) {
-          guard let manifest = try BackupManifest.read(name, in: storage) else { continue }
-          generations[name] = manifest.generation
-          if newest.map({ $0.generation < manifest.generation }) ?? true { newest = manifest }
-        } catch { failure = failure ?? error }
-      }
-      for name in names where newest != nil && generations[name] != newest?.generation {
-        let isOlder = generations[name] != nil
-        let words = isOlder ? "of the backup before" : "missing, or does not check"
-        findings.append(Finding("\(name): \(words); the other one serves", .structure, isDamage: !isOlder))
-      }
-      if newest == nil {
-        findings.append(
-          Finding("neither manifest nor manifest.copy can be read", .structure, isDamage: true))
-      }
+  /// Reads both files.
+  ///
+  /// - Returns: The manifest that is sound, of two, the newer; what is wrong with them; and why the first can't
+  ///   be read of those that are there.
+  static func readBoth(
+    in storage: any Storage
+  ) -> (newest: BackupManifest?, findings: [Finding], failure: NotelogError?) {
+    var (newest, failure): (BackupManifest?, NotelogError?)
+    var generations: [String: UInt64] = [:]
+    for name in names {
+      do throws(NotelogError) {
+        guard let manifest = try read(name, in: storage) else { continue }
+        generations[name] = manifest.generation
+        if newest.map({ $0.generation < manifest.generation }) ?? true { newest = manifest }
+      } catch { failure = failure ?? error }
     }
+    guard let newest else {
+      let finding = Finding("neither manifest nor manifest.copy can be read", .structure, isDamage: true)
+      return (nil, [finding], failure)
+    }
+    let findings = names.filter { generations[$0] != newest.generation }.map { name in
+      let isOlder = generations[name] != nil
+      let words = isOlder ? "of the backup before" : "missing, or does not check"
+      return Finding("\(name): \(words); the other one serves", .structure, isDamage: !isOlder)
+    }
+    return (newest, findings, failure)
   }
 
   private static func read(_ name: String, in storage: any Storage) throws(NotelogError) -> BackupManifest? {
@@ -305,7 +302,7 @@ extension BackupManifest {
   ///
   /// - Throws: `damaged` or `inputOutput` where neither of the files can be read.
   static func read(_ storage: any Storage) throws(NotelogError) -> BackupManifest? {
-    let files = Files(in: storage)
+    let files = readBoth(in: storage)
     if let failure = files.failure, files.newest == nil { throw failure }
     return files.newest
   }

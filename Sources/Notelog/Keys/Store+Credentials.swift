@@ -128,7 +128,7 @@ extension Store {
         isInForce = true
         try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
       }
-      try finishRootChange(storing: false)
+      try changeKeyring(place) { $0.finishRootChange() }
     } catch {
       guard isInForce, var error = error as? NotelogError else { throw error }
       // The new credential opens the store, and the old one doesn't: whoever unlocks it next does what is
@@ -148,12 +148,10 @@ extension Store {
 
   /// Does what a change of the root left to do, if the process died: schemas get their MACs under the new
   /// root, and those of before count no longer.
-  func finishRootChange(storing: Bool = true) throws {
+  func finishRootChange() throws {
     guard vault.isRootChangeUnfinished else { return }
-    if storing {
-      try write { tx in
-        try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
-      }
+    try write { tx in
+      try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
     }
     try changeKeyring("finishing a change of the unlock root") { $0.finishRootChange() }
   }
