@@ -60,8 +60,8 @@ import Testing
     #expect(!isAccepted { $0.number = 0 })
     #expect(!isAccepted { $0.firstSequence = lastSequence + 1 })
     #expect(!isAccepted { $0.floor = LogPosition(segment: tooHighNumber, offset: 8) })
-    #expect(!isAccepted { $0.sources = [SegmentSource(segment: tooHighNumber, keptByteCount: 0)] })
-    #expect(!isAccepted { $0.sources = [SegmentSource(segment: 0, keptByteCount: 0)] })
+    #expect(!isAccepted { $0.sources = [LogPosition(segment: tooHighNumber, offset: 0)] })
+    #expect(!isAccepted { $0.sources = [LogPosition(segment: 0, offset: 0)] })
   }
 
   private func isMark(_ floor: LogPosition) -> (commit: Bool, close: Bool) {

@@ -97,7 +97,7 @@ struct Compaction: ~Copyable, Sendable {
       .compacted, number: builder.number, storeID: storeID, branch: branch, salt: builder.salt.value,
       firstSequence: 0,
       floor: floor, live: LiveSet(),
-      sources: sources.map { SegmentSource(segment: $0.number, keptByteCount: 0) })
+      sources: sources.map { LogPosition(segment: $0.number, offset: 0) })
     return Output(entry: try builder.publish { _ in header }, copies: copies, dropped: dropped)
   }
 

@@ -216,7 +216,7 @@ struct Follower: ~Copyable {
     }
     // What a recovery kept of a segment in between, and compaction has copied since.
     let isAnyGone = first.header.sources.contains { source in
-      source.keptByteCount > 0 && source.segment > place.segment && !numbers.contains(source.segment)
+      source.offset > 0 && source.segment > place.segment && !numbers.contains(source.segment)
     }
     recut.formUnion(first.header.sources.map(\.segment))
     if isAnyGone || (first.header.kind == .log && first.header.firstSequence > next) { noteGap() }

@@ -337,10 +337,10 @@ extension Examination {
     let sources = newest.map { $0.header.kind == .recovered ? $0.header.sources : [] } ?? []
     let unfinished = Set(sources.map(\.segment))
     for source in sources {
-      guard let found = survey.segments[source.segment], found.byteCount < source.keptByteCount else {
+      guard let found = survey.segments[source.segment], found.byteCount < source.offset else {
         continue
       }
-      noteTruncated(source.segment, at: found.byteCount, to: source.keptByteCount)
+      noteTruncated(source.segment, at: found.byteCount, to: source.offset)
     }
     for entry in live.entries {
       guard let found = survey.segments[entry.number] else {

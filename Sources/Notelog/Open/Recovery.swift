@@ -13,7 +13,7 @@ struct Recovery {
 
   /// A log segment that reaches beyond the floor, what of it stays, and how the live set will identify that;
   /// nothing where nothing does.
-  private typealias Cut = (source: SegmentSource, entry: LiveEntry?)
+  private typealias Cut = (source: LogPosition, entry: LiveEntry?)
 
   /// Copies what is above the floor into a recovered segment, or makes it durable where it is; the sources
   /// are cut afterwards.
@@ -138,13 +138,13 @@ struct Recovery {
     where segment.number >= floor.segment && segment.header.kind == .log {
       let keeps = segment.number == floor.segment
       guard keeps, floor.offset > (try segment.unitsStart()) else {
-        cuts.append((SegmentSource(segment: segment.number, keptByteCount: 0), nil))
+        cuts.append((LogPosition(segment: segment.number, offset: 0), nil))
         continue
       }
       let kept = Self.keptByteCount(of: segment, floor: floor)
       var buffer = Buffer()
       let finished = try Self.footer(of: segment, kept: kept, into: &buffer)
-      cuts.append((SegmentSource(segment: segment.number, keptByteCount: kept), finished))
+      cuts.append((LogPosition(segment: segment.number, offset: kept), finished))
     }
     return cuts
   }
@@ -250,11 +250,11 @@ extension Recovery {
       var isChanged = false
       for source in newest.header.sources {
         guard let found = examination.survey.segments[source.segment] else { continue }
-        if source.keptByteCount == 0 {
+        if source.offset == 0 {
           try storage.remove(FileName.segment(source.segment))
           isChanged = true
         } else if let entry = examination.live[source.segment] {
-          isChanged = try cutAndFinish(found, kept: source.keptByteCount, as: entry, storage) || isChanged
+          isChanged = try cutAndFinish(found, kept: source.offset, as: entry, storage) || isChanged
         }
       }
       if isChanged { try storage.makeNamesDurable() }
@@ -304,8 +304,8 @@ extension Examination {
   func cutEnd(of entry: LiveEntry, footer: inout Buffer) throws(StorageError) -> Int? {
     guard let segment = log.first(where: { $0.number == entry.number && $0.isCut }),
       let source = log.flatMap(\.header.sources).last(where: { $0.segment == entry.number }),
-      try Recovery.footer(of: segment, kept: source.keptByteCount, into: &footer) == entry
+      try Recovery.footer(of: segment, kept: source.offset, into: &footer) == entry
     else { return nil }
-    return source.keptByteCount
+    return source.offset
   }
 }

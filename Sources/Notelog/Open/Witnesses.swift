@@ -50,7 +50,7 @@ extension [SegmentHeader] {
     var kept: [UInt32: Int] = [:]
     for header in sorted(by: { $0.number < $1.number }) where header.kind == .recovered {
       for source in header.sources where source.segment < header.number {
-        kept[source.segment] = source.keptByteCount
+        kept[source.segment] = source.offset
       }
     }
     return kept
@@ -60,7 +60,7 @@ extension [SegmentHeader] {
   var replaced: Set<UInt32> {
     Set(
       flatMap { header in
-        header.sources.filter { $0.segment < header.number && $0.keptByteCount == 0 }.map(\.segment)
+        header.sources.filter { $0.segment < header.number && $0.offset == 0 }.map(\.segment)
       })
   }
 }

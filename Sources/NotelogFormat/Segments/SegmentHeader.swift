@@ -13,17 +13,6 @@ package enum SegmentKind: UInt16, Sendable, BitwiseCopyable {
   package var isLog: Bool { self != .compacted }
 }
 
-/// A segment that another one takes the place of, from its kept length on.
-package struct SegmentSource: Equatable, Sendable {
-  package let segment: UInt32
-  package let keptByteCount: Int
-
-  package init(segment: UInt32, keptByteCount: Int) {
-    self.segment = segment
-    self.keptByteCount = keptByteCount
-  }
-}
-
 /// The line of a store's history that a segment was written in. Copies of a store part ways: a restored and a
 /// salvaged store begin another.
 package struct Branch: Equatable, Sendable {
@@ -51,7 +40,8 @@ package struct SegmentHeader: Equatable, Sendable {
   package var floor: LogPosition
   package var liveCount: Int
   package var liveChecksum: UInt32
-  package var sources: [SegmentSource]
+  /// The segments that it takes the place of, each from a place on: where that is 0, of all of it.
+  package var sources: [LogPosition]
   package var branch: Branch
   /// Bits that only a writer must know.
   package var writeFlags: UInt32 = 0
@@ -87,13 +77,7 @@ package struct SegmentHeader: Equatable, Sendable {
     floor = LogPosition(bytes, at: 56)
     liveCount = Int(bytes.load(UInt32.self, at: 64))
     liveChecksum = bytes.load(UInt32.self, at: 68)
-    sources = []
-    for index in 0..<sourceCount {
-      sources.append(
-        SegmentSource(
-          segment: bytes.load(UInt32.self, at: 80 + 8 * index),
-          keptByteCount: Int(bytes.load(UInt32.self, at: 84 + 8 * index))))
-    }
+    sources = (0..<sourceCount).map { LogPosition(bytes, at: 80 + 8 * $0) }
     guard FileName.isSegmentNumber(number), firstSequence <= FormatLimits.maximumSequence, floor.isValid,
       sources.allSatisfy({ FileName.isSegmentNumber($0.segment) })
     else { throw .notAHeader }
@@ -101,7 +85,7 @@ package struct SegmentHeader: Equatable, Sendable {
 
   package init(
     _ kind: SegmentKind, number: UInt32, storeID: ID16, branch: Branch, salt: UInt64, firstSequence: UInt64,
-    floor: LogPosition, live: LiveSet, sources: [SegmentSource] = []
+    floor: LogPosition, live: LiveSet, sources: [LogPosition] = []
   ) {
     self.kind = kind
     self.number = number
@@ -133,10 +117,7 @@ package struct SegmentHeader: Equatable, Sendable {
     bytes.store(UInt32(sources.count), at: start + 72)
     bytes.store(UInt32(branch.keepsTimes ? 1 : 0), at: start + 76)
     branch.id.write(into: &bytes, at: start + 480)
-    for (index, source) in sources.enumerated() {
-      bytes.store(source.segment, at: start + 80 + 8 * index)
-      bytes.store(UInt32(source.keptByteCount), at: start + 84 + 8 * index)
-    }
+    for (index, source) in sources.enumerated() { source.write(into: &bytes, at: start + 80 + 8 * index) }
     bytes.store(Checksum.of(bytes.bytes.extracting(start..<start + 508)), at: start + 508)
   }
 }

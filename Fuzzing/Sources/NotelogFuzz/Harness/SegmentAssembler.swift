@@ -62,7 +62,7 @@ private struct Assembly {
     header.set(UInt32(program.sources.count), at: 72)
     for (index, source) in program.sources.enumerated() {
       header.set(source.segment, at: 80 + 8 * index)
-      header.set(UInt32(source.keptByteCount), at: 84 + 8 * index)
+      header.set(UInt32(source.offset), at: 84 + 8 * index)
     }
     bytes = [UInt8](repeating: 0, count: Layout.firstFrameOffset)
     sealHeader()

@@ -51,7 +51,7 @@ struct SegmentProgram {
   var kind: UInt16
   var firstSequence: UInt64
   var floor: LogPosition
-  var sources: [SegmentSource]
+  var sources: [LogPosition]
   var frames: [Frame]
 
   /// Reads what ``append(to:)`` writes.
@@ -62,7 +62,7 @@ struct SegmentProgram {
     firstSequence = input.integer()
     floor = LogPosition(segment: input.integer(), offset: Int(input.integer(UInt32.self)))
     sources = (0..<Int(input.integer(UInt8.self)) % (FormatLimits.maximumSources + 1)).map { _ in
-      SegmentSource(segment: input.integer(), keptByteCount: Int(input.integer(UInt32.self)))
+      LogPosition(segment: input.integer(), offset: Int(input.integer(UInt32.self)))
     }
     frames = []
     while frames.count < Self.frameCountMax {
@@ -102,7 +102,7 @@ struct SegmentProgram {
     input.append(integer: UInt8(sources.count))
     for source in sources {
       input.append(integer: source.segment)
-      input.append(integer: UInt32(source.keptByteCount))
+      input.append(integer: UInt32(source.offset))
     }
     for frame in frames {
       input.append(integer: frame.kind)
