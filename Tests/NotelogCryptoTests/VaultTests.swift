@@ -138,7 +138,7 @@ import Testing
     let reopened = try reopen(vault)
     try reopened.unlock(password("password"))
     let second = try reopened.namedKey("notes").current
-    #expect(second > first)
+    #expect(second.rawValue > first.rawValue)
     #expect(try reopened.sealingKey(first).open(sealed) == [1])
     #expect(try reopened.sealingKey(second).refusal(sealed).0 == .tampered)
     #expect(reopened.name(of: first) == "notes" && reopened.name(of: second) == "notes")

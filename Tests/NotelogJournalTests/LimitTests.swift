@@ -66,13 +66,13 @@ import Testing
 
   private func isMark(_ floor: LogPosition) -> (commit: Bool, close: Bool) {
     var buffer = Buffer()
-    buffer.appendZeros(40)
+    buffer.appendZeros(24)
     var bytes = buffer.mutableBytes
     CommitMark(frameCount: 1, firstOffset: 4608, floor: floor).write(into: &bytes, at: 0)
-    CloseMark(place: floor, live: LiveSet(), nextSequence: 0).write(into: &bytes, at: 24)
+    CloseMark(place: floor, live: LiveSet(), nextSequence: 0).appendFrame(to: &buffer, salt: SegmentSalt(0))
     return (
       CommitMark(payload: buffer.bytes.extracting(0..<24)) != nil,
-      CloseMark(FrameHeader(.close), payload: buffer.bytes.extracting(24..<40)) != nil
+      CloseMark(FrameHeader(.close), payload: buffer.bytes.extracting(64..<80)) != nil
     )
   }
 

@@ -51,8 +51,11 @@ extension Journal {
       }
       // What was read may not be durable yet; a copy of it must not outlive it.
       try fromStorage(examination.synchronize(in: source))
+      let byteCount = examination.live.entries.reduce(examination.end.offset) { $0 + $1.byteCount }
       backup = Backup(
-        of: source, examination, to: target, after: previous, checksParts: checksParts, progress)
+        storage: source, source: examination, target: target, previous: previous, checksParts: checksParts,
+        progress: WorkProgress(total: byteCount, progress))
+      backup.summary.findings = examination.report.damages
       if !backup.isBehind { try backup.copy() }
       // A recovery may have cut the log between the examination and the copy.
       isWhole = attempts.accept(backup.finding)
@@ -122,24 +125,11 @@ struct Backup {
   let previous: BackupManifest
   /// Whether parts that are there are read from their first byte to their last.
   let checksParts: Bool
+  var progress: WorkProgress
   var summary = BackupSummary()
-  private var parts: [BackupManifest.Part] = []
-  private var present: Set<String> = []
-  private var progress: WorkProgress
-
-  init(
-    of storage: any Storage, _ source: Examination, to target: any Storage, after previous: BackupManifest,
-    checksParts: Bool, _ progress: @escaping WorkProgress.Report
-  ) {
-    self.storage = storage
-    self.source = source
-    self.target = target
-    self.previous = previous
-    self.checksParts = checksParts
-    self.progress = WorkProgress(
-      total: source.live.entries.reduce(source.end.offset) { $0 + $1.byteCount }, progress)
-    summary.findings = source.report.damages
-  }
+  var parts: [BackupManifest.Part] = []
+  /// The names in the backup's folder.
+  var present: Set<String> = []
 
   /// Whether the log ends before the backup does: the store lost its end, or is an older copy of itself.
   /// Nothing in it is new then.
@@ -296,7 +286,9 @@ struct Backup {
 
   /// The copies of a segment that the backup has, whole ones first.
   private func kept(of part: BackupManifest.Part) -> [BackupManifest.Part] {
-    var kept = previous.parts.filter { $0.isOfSegment(part) && present.contains($0.name) }
+    var kept = previous.parts.filter {
+      $0.entry.number == part.entry.number && $0.entry.salt == part.entry.salt && present.contains($0.name)
+    }
     if !kept.contains(where: { $0.name == part.name }), present.contains(part.name) { kept.append(part) }
     return kept.sorted { $0.kind.rawValue < $1.kind.rawValue }
   }
@@ -318,7 +310,9 @@ struct Backup {
       guard let file = try? target.open(kept.name, .read) else { continue }
       defer { file.close() }
       guard let theirs = try? kept.damages(in: file) else { continue }
-      let limit = min(kept.ownByteCount, try file.byteCount())
+      // The log's end is closed by a mark of the backup's: that is not the segment's own.
+      let markByteCount = kept.kind == .segment ? 0 : CloseMark.frameByteCount
+      let limit = min(kept.entry.byteCount - markByteCount, try file.byteCount())
       for damage in damages {
         let end = min(damage.kind == .truncated ? part.entry.byteCount : damage.range.upperBound, limit)
         guard damage.place.offset < end else { continue }

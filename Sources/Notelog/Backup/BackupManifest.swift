@@ -32,11 +32,6 @@ struct BackupManifest: Equatable, Sendable {
   var end: End?
   /// The files, those among them that only the last backup of a sound store consists of.
   var parts: [Part] = []
-
-  /// Whether a part is the log's end, whose last segment is not finished.
-  func isEnd(_ part: Part) -> Bool {
-    end != nil && part.isCurrent && part.kind != .segment && part.entry.number == position.segment
-  }
 }
 
 extension BackupManifest {
@@ -162,11 +157,6 @@ extension BackupManifest.Part {
     return "\(entry.number)-\(salt)-\(checksum)-\(entry.byteCount)" + kind.suffix
   }
 
-  /// Whether both are copies of the same segment, however much of it.
-  func isOfSegment(_ other: Self) -> Bool {
-    entry.number == other.entry.number && entry.salt == other.entry.salt
-  }
-
   /// Whether a file of that name is a part of some backup, or one in the making.
   static func isName(_ name: String) -> Bool {
     let whole =
@@ -189,11 +179,6 @@ extension BackupManifest.Part {
   }
 
   // MARK: - What is wrong with a file of a backup: FORMAT.md §26.
-
-  /// How many of its bytes are the segment's own: the log's end is closed by a mark of the backup's.
-  var ownByteCount: Int {
-    kind == .segment ? entry.byteCount : entry.byteCount - CloseMark.frameByteCount
-  }
 
   /// What does not check in the part's file, which is read from its first byte to its last.
   func damages(in storage: any Storage) throws(StorageError) -> [Finding] {

@@ -72,7 +72,8 @@ extension Journal {
     to target: any Storage
   ) throws(StorageError) -> [Finding] {
     let name = FileName.segment(part.entry.number)
-    let end = manifest.isEnd(part) ? manifest.end : nil
+    let isEnd = part.isCurrent && part.kind != .segment && part.entry.number == manifest.position.segment
+    let end = isEnd ? manifest.end : nil
     let source = try part.openIfThere(in: backup)
     defer { source?.close() }
     guard source != nil || end != nil else { return [Finding(.missingSegment, segment: part.entry.number)] }

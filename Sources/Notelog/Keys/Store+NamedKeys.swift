@@ -78,10 +78,7 @@ extension Store {
     // A schema that names it is to be stored.
     try refuseMissingSchemas("creating the key \(name)")
     try makeKey(name, .whenUnlocked, isShreddable: false)
-    guard let made = try keyReference(name) else {
-      throw NotelogError(.missingKey, "the key just made is gone")
-    }
-    return made
+    return try namedKey(name).current.rawValue
   }
 
   /// Whether nothing opens what is under a generation, and that is no damage: its named key was shredded, or

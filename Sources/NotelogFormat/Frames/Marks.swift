@@ -77,20 +77,15 @@ package struct CloseMark: Equatable, Sendable {
   /// Whether the store was closed with this live set.
   package func speaks(of live: LiveSet) -> Bool { liveCount == live.count && liveChecksum == live.checksum }
 
-  @_lifetime(bytes: copy bytes)
-  package func write(into bytes: inout MutableRawSpan, at offset: Int) {
-    place.write(into: &bytes, at: offset)
-    bytes.store(UInt32(liveCount), at: offset + 8)
-    bytes.store(liveChecksum, at: offset + 12)
-  }
-
   /// Appends the mark's frame to a buffer whose end will be at the mark's place.
   package func appendFrame(to buffer: inout Buffer, salt: SegmentSalt) {
     let start = buffer.count
     buffer.appendZeros(Layout.frameHeaderByteCount + Self.byteCount)
     var bytes = buffer.mutableBytes
     let payloadStart = start + Layout.frameHeaderByteCount
-    write(into: &bytes, at: payloadStart)
+    place.write(into: &bytes, at: payloadStart)
+    bytes.store(UInt32(liveCount), at: payloadStart + 8)
+    bytes.store(liveChecksum, at: payloadStart + 12)
     let header = FrameHeader(
       .close, sequence: nextSequence, of: bytes.bytes.extracting(droppingFirst: payloadStart))
     header.write(into: &bytes, at: start, salt: salt, place: place.offset)

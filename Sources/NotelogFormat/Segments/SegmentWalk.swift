@@ -204,16 +204,7 @@ extension SegmentWalk {
   /// Reads the unit that starts where the walk goes on, payloads and padding included. Behind it the walk
   /// goes on, if it is whole.
   package mutating func unit() throws(StorageError) -> Unit {
-    let unit = try unit(at: next)
-    switch unit {
-    case .transaction(let range): go(to: range.end)
-    case .close(let end), .footer(let end): go(to: end)
-    case .none, .broken: break
-    }
-    return unit
-  }
-
-  private mutating func unit(at start: Int) throws(StorageError) -> Unit {
+    let start = next
     var place = start
     var sequence: UInt64?
     var frameCount = 0
@@ -233,6 +224,7 @@ extension SegmentWalk {
         guard let mark = CommitMark(payload: try reader.payload(of: header, at: place)),
           sequence == header.sequence, mark.frameCount == frameCount, mark.firstOffset == start
         else { return .broken }
+        go(to: end)
         return .transaction(
           TransactionRange(sequence: header.sequence, start: start, markStart: place, end: end, mark: mark))
       case .close:
@@ -240,8 +232,12 @@ extension SegmentWalk {
           let mark = CloseMark(header, payload: try reader.payload(of: header, at: place)),
           mark.place.offset == place
         else { return .broken }
+        go(to: end)
         return .close(end: end)
-      case .footer: return frameCount == 0 ? .footer(end: end) : .broken
+      case .footer:
+        guard frameCount == 0 else { return .broken }
+        go(to: end)
+        return .footer(end: end)
       case .liveSet: return .broken
       }
     }
