@@ -116,23 +116,17 @@ extension FrameKind {
 }
 
 /// The last 24 bytes of a finished segment.
-public struct Trailer: Equatable, Sendable {
-  public static let magic: UInt64 = 0x894E_4C4F_470D_0A1A
+package struct Trailer: Equatable, Sendable {
+  package static let magic: UInt64 = 0x894E_4C4F_470D_0A1A
 
-  public var footerOffset: Int
-  public var footerByteCount: Int
-  public var footerChecksum: UInt32
+  package var footerOffset: Int
+  package var footerByteCount: Int
+  package var footerChecksum: UInt32
+}
 
-  @inlinable
-  public init(footerOffset: Int, footerByteCount: Int, footerChecksum: UInt32) {
-    self.footerOffset = footerOffset
-    self.footerByteCount = footerByteCount
-    self.footerChecksum = footerChecksum
-  }
-
+extension Trailer {
   /// Reads the trailer at an offset; nothing where there is none.
-  @inlinable
-  public init?(_ bytes: RawSpan, at start: Int) {
+  package init?(_ bytes: RawSpan, at start: Int) {
     guard bytes.byteCount - start >= Layout.trailerByteCount,
       bytes.load(UInt64.self, at: start + 16) == Self.magic,
       bytes.load(UInt32.self, at: start + 12) == Checksum.of(bytes.extracting(start..<start + 12))
@@ -142,8 +136,7 @@ public struct Trailer: Equatable, Sendable {
     footerChecksum = bytes.load(UInt32.self, at: start + 8)
   }
 
-  @inlinable
-  public func append(to buffer: inout Buffer) {
+  package func append(to buffer: inout Buffer) {
     let start = buffer.count
     buffer.appendZeros(Layout.trailerByteCount)
     var bytes = buffer.mutableBytes
