@@ -21,7 +21,7 @@ import Testing
   func `a value survives JSON`(value: DynamicValue, type: FieldType, text: String) throws {
     let bytes = value.json.text
     #expect(String(decoding: bytes, as: UTF8.self) == text)
-    #expect(DynamicValue(json: try JSONReader.read(bytes), as: type) == value)
+    #expect(type.value(json: try JSONReader.read(bytes)) == value)
   }
 
   @Test(arguments: [
@@ -31,7 +31,7 @@ import Testing
     (#"{"json":"{"}"#, .json), (#""no uuid""#, .uuid), ("[]", .text), ("1", .boolean),
   ])
   func `JSON that is no value of the type is refused`(text: String, type: FieldType) throws {
-    #expect(DynamicValue(json: try JSONReader.read(Array(text.utf8)), as: type) == nil)
+    #expect(type.value(json: try JSONReader.read(Array(text.utf8))) == nil)
   }
 
   @Test(arguments: [

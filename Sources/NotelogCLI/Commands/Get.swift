@@ -54,8 +54,10 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
         try Console.print(value.json)
       } else if Console.outIsTerminal {
         try Console.out.write(Escaping.text(value.shown) + "\n")
+      } else if case .bytes(let bytes) = value {
+        try Console.out.write(bytes: bytes)
       } else {
-        try Console.out.write(bytes: value.raw)
+        try Console.out.write(value.shown)
       }
       return .done
     }
@@ -69,8 +71,7 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
 }
 
 private func removeRecords(_ call: Invocation) throws -> ExitCode {
-  var ids: [RecordID] = []
-  for argument in call.positionals.dropFirst() { ids.append(try RecordID(argument: argument)) }
+  let ids = try call.positionals.dropFirst().map { try RecordID(argument: $0) }
   return try call.withStore(.ifGiven) { store in
     let collections = store.collections
     let missing: [RecordID]

@@ -257,7 +257,7 @@ private struct ImportBatch {
   }
 
   private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
-    if let value = DynamicValue(json: member.value, as: field.type) { return value }
+    if let value = field.type.value(json: member.value) { return value }
     if member.value["sealed"] != nil {
       throw ToolError(.failed, "\(field.name) is sealed in this dump", hint: "dump again with the password")
     }

@@ -105,7 +105,6 @@ enum ExportFormat: String, CaseIterable {
     case .double(let value):
       value.isNaN ? "NULL" : value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : value.description
     case .bytes(let bytes): hex(bytes)
-    case .json(let bytes): text(String(decoding: bytes, as: UTF8.self))
     default: text(value.shown)
     }
   }

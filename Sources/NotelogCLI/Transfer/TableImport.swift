@@ -139,7 +139,7 @@ struct SourceColumn: Equatable, Sendable {
         // A number says of no moment since when it counts, but in Core Data's tables.
         case (.number, .date) where found == .date:
           Double(text).flatMap { $0.isFinite ? .date($0) : nil }
-        default: DynamicValue(json: json, as: type)
+        default: type.value(json: json)
         }
     }
     guard let value else { throw refusal(shown, row: row) }
@@ -149,9 +149,9 @@ struct SourceColumn: Equatable, Sendable {
   /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
   /// when it is printed, or the same number.
   private func value(_ text: String) -> DynamicValue? {
-    if field != nil { return DynamicValue(strictly: text, as: type) }
+    if field != nil { return type.value(strictly: text) }
     if type == .text { return .text(text) }
-    guard let value = DynamicValue(strictly: text, as: type),
+    guard let value = type.value(strictly: text),
       value.shown == text || type == .double && value.shown == text + ".0"
     else { return nil }
     return value

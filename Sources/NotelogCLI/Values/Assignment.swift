@@ -43,8 +43,18 @@ struct Assignment: Sendable {
 
   /// The value, as the field's type reads it.
   func value(as type: FieldType) throws -> DynamicValue {
-    guard let input = try input() else { return try parse(text, as: type) }
-    return try parse(try Self.contents(of: input), as: type)
+    let input = try input()
+    let bytes = try input.map(Self.contents) ?? Array(text.utf8)
+    if type == .bytes { return .bytes(bytes) }
+    guard var text = String(validating: bytes, as: UTF8.self) else {
+      throw ToolError(.failed, "the value of \(name) is not UTF-8")
+    }
+    // Text is taken as it is; other values are written by tools that end their lines.
+    if input != nil, type != .text, text.last == "\n" { text.removeLast() }
+    if type == .date, text == "now" { return .date(Moment.now) }
+    if let value = type.value(of: text) { return value }
+    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
+    throw ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
   }
 
   /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
@@ -58,24 +68,6 @@ struct Assignment: Sendable {
   private func input() throws -> Input? {
     if isStandardInput { return Input() }
     return text.hasPrefix("@") ? try Input(path: String(text.dropFirst())) : nil
-  }
-
-  private func parse(_ bytes: [UInt8], as type: FieldType) throws -> DynamicValue {
-    if type == .bytes { return .bytes(bytes) }
-    guard var text = String(validating: bytes, as: UTF8.self) else {
-      throw ToolError(.failed, "the value of \(name) is not UTF-8")
-    }
-    // Text is taken as it is; other values are written by tools that end their lines.
-    if type != .text, text.last == "\n" { text.removeLast() }
-    return try parse(text, as: type)
-  }
-
-  private func parse(_ text: String, as type: FieldType) throws -> DynamicValue {
-    if type == .bytes { return .bytes(Array(text.utf8)) }
-    if type == .date, text == "now" { return .date(Moment.now) }
-    if let value = DynamicValue(text: text, as: type) { return value }
-    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
-    throw ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {

@@ -14,15 +14,7 @@ extension DynamicValue {
     }
   }
 
-  /// What goes to stdout when one field is asked for: text and bytes as they are.
-  var raw: [UInt8] {
-    switch self {
-    case .bytes(let bytes), .json(let bytes): bytes
-    default: Array(shown.utf8)
-    }
-  }
-
-  /// The value so that `init(json:as:)` brings back the very same.
+  /// The value so that `FieldType.value(json:)` brings back the very same.
   ///
   /// What JSON can't say is an object with one member, named by what it holds.
   var json: JSONValue {
@@ -43,67 +35,63 @@ extension DynamicValue {
     }
   }
 
-  /// Reads what `json` gave; `nil` where it is no value of the type.
-  init?(json: JSONValue, as type: FieldType) {
-    let value: DynamicValue? =
-      switch (type, json) {
-      case (_, .null): .missing
-      case (.boolean, .boolean(let value)): .boolean(value)
-      case (.integer, .number(let text)): Int64(text).map(Self.integer)
-      case (.unsigned, .number(let text)): UInt64(text).map(Self.unsigned)
-      case (.double, .number(let text)): Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-      case (.double, .object): Self.only("double", json).flatMap(Double.init).map(Self.double)
-      case (.text, .string(let text)), (.date, .string(let text)), (.uuid, .string(let text)),
-        (.url, .string(let text)):
-        DynamicValue(strictly: text, as: type)
-      case (.bytes, .object):
-        Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
-      case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(Self.date)
-      case (.json, .object): Self.only("json", json).flatMap { DynamicValue(strictly: $0, as: .json) }
-      default: nil
-      }
-    guard let value else { return nil }
-    self = value
+  /// A moment, in seconds since 2001.
+  static func date(_ seconds: Double) -> DynamicValue { .date(Date(timeIntervalSinceReferenceDate: seconds)) }
+}
+
+extension FieldType {
+  /// Reads what `DynamicValue.json` gave; `nil` where it is no value of the type.
+  func value(json: JSONValue) -> DynamicValue? {
+    switch (self, json) {
+    case (_, .null): .missing
+    case (.boolean, .boolean(let value)): .boolean(value)
+    case (.integer, .number(let text)): Int64(text).map(DynamicValue.integer)
+    case (.unsigned, .number(let text)): UInt64(text).map(DynamicValue.unsigned)
+    case (.double, .number(let text)): Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+    case (.double, .object): Self.only("double", json).flatMap(Double.init).map(DynamicValue.double)
+    case (.text, .string(let text)), (.date, .string(let text)), (.uuid, .string(let text)),
+      (.url, .string(let text)):
+      value(strictly: text)
+    case (.bytes, .object):
+      Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
+    case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(DynamicValue.date)
+    case (.json, .object): Self.only("json", json).flatMap(value(strictly:))
+    default: nil
+    }
   }
 
-  /// Reads what stands for a value of a type in other programs' texts, and nothing beside it; nil where it is
+  /// Reads what stands for a value of the type in other programs' texts, and nothing beside it; nil where it is
   /// none.
-  init?(strictly text: String, as type: FieldType) {
-    let value: DynamicValue? =
-      switch type {
-      case .text: .text(text)
-      case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(Self.boolean)
-      case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
-      case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
-      case .double: Self.decimal(text).map(Self.double)
-      case .date: Moment.seconds(text).map(Self.date)
-      case .uuid: UUID(uuidString: text).map(Self.uuid)
-      case .url:
-        URL(string: text, encodingInvalidCharacters: false).flatMap {
-          $0.absoluteString == text ? .url($0) : nil
-        }
-      case .json: (try? EncodedJSON(utf8: Array(text.utf8))).map { .json($0.utf8) }
-      case .bytes:
-        Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
+  func value(strictly text: String) -> DynamicValue? {
+    switch self {
+    case .text: .text(text)
+    case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(DynamicValue.boolean)
+    case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
+    case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
+    case .double: Self.decimal(text).map(DynamicValue.double)
+    case .date: Moment.seconds(text).map(DynamicValue.date)
+    case .uuid: UUID(uuidString: text).map(DynamicValue.uuid)
+    case .url:
+      URL(string: text, encodingInvalidCharacters: false).flatMap {
+        $0.absoluteString == text ? .url($0) : nil
       }
-    guard let value else { return nil }
-    self = value
+    case .json: (try? EncodedJSON(utf8: Array(text.utf8))).map { .json($0.utf8) }
+    case .bytes:
+      Data(base64Encoded: text).flatMap { $0.base64EncodedString() == text ? .bytes([UInt8]($0)) : nil }
+    }
   }
 
-  /// Reads what somebody writes for a value of a type, numbers and UUIDs in other forms too; nil where it is
+  /// Reads what somebody writes for a value of the type, numbers and UUIDs in other forms too; nil where it is
   /// none.
-  init?(text: String, as type: FieldType) {
-    let value: DynamicValue? =
-      switch type {
-      case .boolean: Bool(text).map(Self.boolean)
-      case .integer: Int64(text).map(Self.integer)
-      case .unsigned: UInt64(text).map(Self.unsigned)
-      case .double: Double(text).map(Self.double)
-      case .uuid: RecordID(text).map { .uuid($0.uuid) }
-      case .text, .bytes, .date, .url, .json: DynamicValue(strictly: text, as: type)
-      }
-    guard let value else { return nil }
-    self = value
+  func value(of text: String) -> DynamicValue? {
+    switch self {
+    case .boolean: Bool(text).map(DynamicValue.boolean)
+    case .integer: Int64(text).map(DynamicValue.integer)
+    case .unsigned: UInt64(text).map(DynamicValue.unsigned)
+    case .double: Double(text).map(DynamicValue.double)
+    case .uuid: RecordID(text).map { .uuid($0.uuid) }
+    case .text, .bytes, .date, .url, .json: value(strictly: text)
+    }
   }
 
   /// The nearest double to a decimal number. Swift would read hexadecimal ones, infinity and NaN too.
@@ -111,9 +99,6 @@ extension DynamicValue {
     guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
     return Double(text).flatMap { $0.isFinite ? $0 : nil }
   }
-
-  /// A moment, in seconds since 2001.
-  static func date(_ seconds: Double) -> DynamicValue { .date(Date(timeIntervalSinceReferenceDate: seconds)) }
 
   /// The text of an object's only member, if it has that name.
   private static func only(_ name: String, _ json: JSONValue) -> String? {

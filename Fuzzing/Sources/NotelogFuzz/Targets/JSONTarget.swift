@@ -26,9 +26,9 @@ enum JSONTarget: FuzzTarget {
   /// same.
   private static func check(_ json: JSONValue) throws {
     for type in FieldType.allCases {
-      guard let value = DynamicValue(json: json, as: type) else { continue }
+      guard let value = type.value(json: json) else { continue }
       let written = value.json.text
-      guard let again = DynamicValue(json: try JSONReader.read(written), as: type) else {
+      guard let again = type.value(json: try JSONReader.read(written)) else {
         fatalError("a \(type.name) value that was written does not read back")
       }
       expect(again.json.text == written, "a \(type.name) value is not what it was")
