@@ -47,9 +47,7 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     // The one that is meant may be the one that is lost.
     if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
-    let conditions = try (call.values[Command.whereOption.long] ?? []).map { text in
-      try FieldFilter(text, in: collection)
-    }
+    let conditions = try (call.values[Command.whereOption.long] ?? []).map(collection.condition)
     for warning in conditions.compactMap(\.warning) { Console.say("warning", warning) }
     let named = call.values[Option.field.long]
     for name in named ?? [] { _ = try collection.field(name) }
@@ -81,15 +79,13 @@ private func order(
     let date = dates.first { $0.name == "time" } ?? dates.first
     return date.map { [($0.name, .descending)] } ?? []
   }
-  var order: [(field: String, direction: SortDirection)] = []
-  for sort in sorts {
+  return try sorts.map { sort in
     let isDescending = sort.hasSuffix(":desc")
     let name = isDescending ? String(sort.dropLast(5)) : sort
     let field = try collection.field(name)
     guard field.type.isSortable else {
       throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")
     }
-    order.append((name, isDescending ? .descending : .ascending))
+    return (name, isDescending ? .descending : .ascending)
   }
-  return order
 }
