@@ -21,6 +21,11 @@ extension Command {
     examples: ["notelog init my.notelog": "asks for a password, and makes the store"],
     run: makeStore)
 
+  /// What a store is made with when no schema is given.
+  static let standardCollections: [(name: String, fields: [FieldDescription])] = [
+    ("note", [.plain("time", .date, indexed: true), .sealed("title", .text), .sealed("body", .text)])
+  ]
+
   fileprivate static let commitTimes = Option(
     long: "commit-times", help: "keep the time of each commit; whoever sees the files sees them")
 
@@ -29,14 +34,21 @@ extension Command {
     long: "schema", value: "FILE", completion: .files, help: "take the collections and fields from FILE")
 }
 
+/// The collections of a schema's file.
+private func collections(_ path: String) throws -> [(name: String, fields: [FieldDescription])] {
+  let bytesMax = 1 << 20
+  let bytes = try Input(path: path, what: "schema").readAll(upTo: bytesMax)
+  guard bytes.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
+  return try JSONReader.read(bytes, errorPrefix: "the schema '\(path)' is not JSON: ").schemaCollections()
+}
+
 private func makeStore(_ call: Invocation) throws -> ExitCode {
   let file = call.value(of: Command.schemaFile)
   if file != nil, call.has(Command.empty) {
     throw ToolError.usage("--schema and --empty are both given, and one is enough")
   }
   let collections =
-    try file.map { path in try InitialSchema.read(path) }
-    ?? (call.has(Command.empty) ? [] : InitialSchema.standard)
+    try file.map(collections) ?? (call.has(Command.empty) ? [] : Command.standardCollections)
   var options = Store.Options()
   options.passwordWork = try call.passwordWork()
   options.segmentByteCount = try call.segmentByteCount()

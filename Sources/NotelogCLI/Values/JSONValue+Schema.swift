@@ -1,0 +1,120 @@
+// The schema of `init --schema FILE`: JSON that names collections and their fields.
+import Foundation
+import Notelog
+
+extension JSONValue {
+  /// The collections that a new store begins with.
+  ///
+  /// ```json
+  /// {"collections": [{"name": "note", "fields": [
+  ///   {"name": "time", "type": "date", "indexed": true},
+  ///   {"name": "title", "type": "text", "sealed": true},
+  ///   {"name": "photo", "type": "bytes", "sealed": true, "key": "pictures", "optional": true}
+  /// ]}]}
+  /// ```
+  ///
+  /// In the place of a `key`, a sealed field may have `"keyFrom": "protection", "keys": ["home", "work"]`: each
+  /// record names one of these keys in the field `protection`, which is plain text.
+  func schemaCollections() throws -> [(name: String, fields: [FieldDescription])] {
+    guard case .object(let members) = self, members.map(\.name) == ["collections"],
+      case .array(let rows)? = self["collections"]
+    else {
+      throw ToolError(.failed, #"a schema is an object with one member, "collections", that lists some"#)
+    }
+    guard !rows.isEmpty else {
+      throw ToolError(.failed, "the schema lists no collection", hint: "--empty makes a store without any")
+    }
+    var names: Set<String> = []
+    return try rows.enumerated().map { index, row in
+      let place = "collection \(index + 1)"
+      try row.check(has: ["name", "fields"], place)
+      guard case .string(let name)? = row["name"], case .array(let fields)? = row["fields"] else {
+        throw ToolError(.failed, "\(place) needs a name and a list of fields")
+      }
+      guard names.insert(name).inserted else {
+        throw ToolError(.failed, "the collection '\(name)' is there twice")
+      }
+      var fieldNames: Set<String> = []
+      return (
+        name,
+        try fields.enumerated().map { index, field in
+          let description = try field.fieldDescription("field \(index + 1) of '\(name)'")
+          guard fieldNames.insert(description.name).inserted else {
+            throw ToolError(.failed, "the field '\(description.name)' of '\(name)' is there twice")
+          }
+          return description
+        }
+      )
+    }
+  }
+
+  private func fieldDescription(_ place: String) throws -> FieldDescription {
+    let known: Set<String> = [
+      "name", "type", "indexed", "sealed", "key", "keyFrom", "keys", "padded", "compressed", "optional",
+    ]
+    try check(has: known, place)
+    guard case .string(let name)? = self["name"], case .string(let typeName)? = self["type"] else {
+      throw ToolError(.failed, "\(place) needs a name and a type")
+    }
+    guard let type = FieldType.allCases.first(where: { $0.name == typeName }) else {
+      let types = FieldType.allCases.map(\.name)
+      throw ToolError(
+        .failed, "\(place) has the type '\(typeName)'",
+        hint: types.hint(for: typeName) ?? "the types are \(types.joined(separator: ", "))"
+      )
+    }
+    let indexed = try flag("indexed", place)
+    let padded = try flag("padded", place)
+    let compressed = try flag("compressed", place)
+    let optional = try flag("optional", place)
+    var key: String?
+    if case .string(let name)? = self["key"] { key = name }
+    let choice = try keyChoice(place)
+    guard try flag("sealed", place) else {
+      if key != nil || choice != nil || padded || compressed {
+        throw ToolError(.failed, "\(place) is not sealed, and so has no key, padding or compression")
+      }
+      return .plain(name, type, indexed: indexed, optional: optional)
+    }
+    if indexed { throw ToolError(.failed, "\(place) is sealed, and so cannot be indexed") }
+    if key != nil, choice != nil {
+      throw ToolError(.failed, "\(place) has a key, and a field that names one")
+    }
+    return .sealed(
+      name, type, key: key ?? defaultKeyName, keyFrom: choice?.field, among: choice?.keys ?? [],
+      compressed: compressed, padded: padded, optional: optional)
+  }
+
+  /// The field that names the key of each record's value, and the keys that it may name.
+  private func keyChoice(_ place: String) throws -> (field: String, keys: [String])? {
+    if self["keyFrom"] == nil, self["keys"] == nil { return nil }
+    guard case .string(let field)? = self["keyFrom"], case .array(let names)? = self["keys"] else {
+      throw ToolError(
+        .failed, #"\#(place) needs both "keyFrom", a field's name, and "keys", a list of names"#)
+    }
+    let keys = try names.map { name in
+      guard case .string(let name) = name else {
+        throw ToolError(.failed, #""keys" of \#(place) lists what is no name"#)
+      }
+      return name
+    }
+    return (field, keys)
+  }
+
+  private func flag(_ name: String, _ place: String) throws -> Bool {
+    switch self[name] {
+    case nil: return false
+    case .boolean(let value)?: return value
+    default: throw ToolError(.failed, "'\(name)' of \(place) is neither true nor false")
+    }
+  }
+
+  private func check(has known: Set<String>, _ place: String) throws {
+    guard case .object(let members) = self else { throw ToolError(.failed, "\(place) is not an object") }
+    for member in members where !known.contains(member.name) {
+      throw ToolError(
+        .failed, "\(place) has an unknown member '\(member.name)'",
+        hint: known.sorted().hint(for: member.name))
+    }
+  }
+}
