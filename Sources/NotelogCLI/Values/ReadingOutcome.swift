@@ -11,17 +11,14 @@ final class ReadingOutcome: Sendable {
 
   private let store: Store
   private let isExport: Bool
-  /// What the command exits with, as far as it has come.
-  private let code: Mutex<ExitCode>
-  /// How many records could not be read.
-  private let unreadableCount = Mutex(0)
-  /// How many values are under each key that can't be had.
-  private let valueCounts = Mutex<[UInt32: Int]>([:])
+  /// What the command exits with, as far as it has come; how many records could not be read; and how many
+  /// values are under each key that can't be had.
+  private let state: Mutex<(code: ExitCode, unreadableCount: Int, valueCounts: [UInt32: Int])>
 
   /// Begins with a code. What an export leaves out is no success, as what it prints is to be all there is.
   init(of store: Store, _ code: ExitCode = .done, isExport: Bool = false) {
     (self.store, self.isExport) = (store, isExport)
-    self.code = Mutex(code)
+    state = Mutex((code, 0, [:]))
   }
 
   /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't
@@ -34,7 +31,7 @@ final class ReadingOutcome: Sendable {
     for (_, content) in shown.fields {
       switch content {
       case .sealed(_, let key, let isKeyMissing) where isKeyMissing || isExport:
-        valueCounts.withLock { $0[key, default: 0] += 1 }
+        state.withLock { $0.valueCounts[key, default: 0] += 1 }
       // Of what failed the first is said, and nothing else.
       case .failed(let error) where part != .damage:
         Console.say("error", "record \(shown.entry.id.shown): \(ToolError(error).message)")
@@ -47,19 +44,19 @@ final class ReadingOutcome: Sendable {
         "warning", "record \(shown.entry.id.shown): \(name) is left out, as it has \(byteCount) bytes")
       part = .leftOut
     }
-    code.withLock { code in
+    state.withLock { state in
       // Something is found.
-      if code == .no { code = .done }
-      code.combine(with: part)
+      if state.code == .no { state.code = .done }
+      state.code.combine(with: part)
     }
     return part
   }
 
   /// Notes a record that can't be read, and says it, unless it was said of enough of them.
   func noteUnreadable(_ finding: Finding) {
-    let count = unreadableCount.withLock { count in
-      count += 1
-      return count
+    let count = state.withLock { state in
+      state.unreadableCount += 1
+      return state.unreadableCount
     }
     if count <= Self.shownCount {
       let record = finding.record.map { "record \($0.shown)" } ?? "something"
@@ -81,13 +78,12 @@ final class ReadingOutcome: Sendable {
   ///
   /// - Returns: What the command exits with.
   func end() -> ExitCode {
-    var code = code.withLock { $0 }
-    let unreadableCount = unreadableCount.withLock { $0 }
+    var (code, unreadableCount, valueCounts) = state.withLock { $0 }
     if unreadableCount > Self.shownCount {
       Console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
     }
     if unreadableCount > 0 { code = .damage }
-    for (key, count) in valueCounts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+    for (key, count) in valueCounts.sorted(by: { $0.key < $1.key }) {
       let values = counted(count, "value")
       if let why = reason(key) {
         Console.say(isExport ? "error" : "note", "\(values) can't be opened: key \(key) \(why)")
