@@ -55,9 +55,8 @@ private func exportRecords(_ call: Invocation) throws -> ExitCode {
         if outcome.note(shown) != .damage {
           try Console.out.write(format.line(shown.exported, fields, of: table))
         }
-        return !Interrupt.isRequested
+        return true
       }
-      if Interrupt.isRequested { throw ToolError.interrupted }
       try Console.out.write(format.end)
     }
     return outcome.end()

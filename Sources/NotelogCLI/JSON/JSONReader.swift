@@ -168,16 +168,12 @@ struct JSONReader {
 
   /// The four digits after `\u`, and the second half where they are the first of a surrogate pair.
   private mutating func scalar() throws -> [UInt8] {
-    let first = try hex4()
-    var code = UInt32(first)
-    if (0xD800..<0xDC00).contains(first) {
-      guard accept("\\"), accept("u") else { throw failure("half of a surrogate pair") }
-      let second = try hex4()
-      guard (0xDC00..<0xE000).contains(second) else { throw failure("half of a surrogate pair") }
-      code = 0x10000 + (UInt32(first - 0xD800) << 10) + UInt32(second - 0xDC00)
+    var halves = [try hex4()]
+    if UTF16.isLeadSurrogate(halves[0]), accept("\\"), accept("u") { halves.append(try hex4()) }
+    guard let text = String(validating: halves, as: UTF16.self) else {
+      throw failure("half of a surrogate pair")
     }
-    guard let scalar = Unicode.Scalar(code) else { throw failure("half of a surrogate pair") }
-    return Array(String(Character(scalar)).utf8)
+    return Array(text.utf8)
   }
 
   private mutating func hex4() throws -> UInt16 {

@@ -49,7 +49,6 @@ struct CSVReader {
   static let cellBytesMax = 16 << 20
 
   private var lines: LineReader
-  private var isFirst = true
   /// The line that was read last.
   var lineNumber: Int { lines.lineNumber }
 
@@ -58,8 +57,7 @@ struct CSVReader {
   /// The next row; nil at the end. Lines without anything are passed over.
   mutating func next() throws -> Row? {
     while var line = try lines.next() {
-      if isFirst, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
-      isFirst = false
+      if lineNumber == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
       if !line.isEmpty, line != [13] { return try row(line) }
     }
     return nil

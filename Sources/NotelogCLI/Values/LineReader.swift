@@ -29,11 +29,10 @@ struct LineReader {
         defer { start = end + 1 }
         return try line(to: end)
       }
-      if isAtEnd {
+      if isAtEnd || bytes.count - start > Self.bytesMax {
         defer { start = bytes.count }
         return start < bytes.count ? try line(to: bytes.count) : nil
       }
-      guard bytes.count - start <= Self.bytesMax else { _ = try line(to: bytes.count); return nil }
       bytes.removeSubrange(..<start)
       start = 0
       searched = bytes.count

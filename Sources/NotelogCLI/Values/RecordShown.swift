@@ -158,11 +158,8 @@ extension DynamicCollection {
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws -> [String: DynamicValue] {
-    var values: [String: DynamicValue] = [:]
-    for assignment in assignments {
-      values[assignment.name] = try assignment.value(as: try field(assignment.name).type)
-    }
-    return values
+    let values = try assignments.map { ($0.name, try $0.value(as: try field($0.name).type)) }
+    return Dictionary(uniqueKeysWithValues: values)
   }
 
   /// What a list shows unless told otherwise: the plain fields and the first sealed text.
