@@ -128,13 +128,13 @@ private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCo
   var table = try sourceTable(kind, path, call)
   let sealed = call.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
   let plain = call.value(of: Command.plain)?.split(separator: ",").map(String.init)
-  let proposal = try TableProposal(
-    &table, as: call.value(of: Command.into), sealing: sealed, plain: plain
-  ) { name in try knownFields(of: name, call) }
+  try table.propose(as: call.value(of: Command.into), sealing: sealed, plain: plain) { name in
+    try knownFields(of: name, call)
+  }
   // What was a collection with sealed fields may have been taken away by somebody without a key.
-  if call.has(Command.yes), !proposal.isKnown, plain == nil, sealed.isEmpty {
+  if call.has(Command.yes), !table.isKnown, plain == nil, sealed.isEmpty {
     throw ToolError.usage(
-      "there is no collection '\(proposal.collection)', and --yes does not say what may be in the clear in a new one",
+      "there is no collection '\(table.collectionName)', and --yes does not say what may be in the clear in a new one",
       hint: "--plain A,B leaves these columns in the clear and seals the others; --seal A,B seals these only")
   }
   let isAsking = !call.has(Command.yes) && !call.has(Command.propose)
@@ -142,7 +142,7 @@ private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCo
     throw ToolError.usage("without a terminal to ask, --yes takes it")
   }
   let samples = isAsking || call.has(Command.propose) ? try table.samples() : nil
-  try Console.out.write(proposal.text(table, samples: samples))
+  try Console.out.write(table.proposal(samples: samples))
   if call.has(Command.propose) { return .done }
   if isAsking {
     try Console.out.write("take it? [y/N] ")
@@ -151,20 +151,19 @@ private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCo
       throw ToolError(.no, "nothing was imported")
     }
   }
-  let source = table
   return try call.withStore(.required) { store in
-    let taken = TableImport(source, into: try proposal.collection(in: store), of: store)
+    let collection = try table.collection(in: store)
     let progress = Progress("importing")
     defer { progress.finish() }
     let (newCount, knownCount) = try Interrupt.deferred {
-      let counts = try taken.run(progress)
+      let counts = try table.write(into: collection, of: store, progress)
       try store.finishImport()
       return counts
     }
     try Console.out.write(
       "imported   \(newCount) records\(knownCount > 0 ? ", \(knownCount) were there" : "")\n")
-    let count = try taken.compare()
-    try Console.out.write(TableProposal.outcome(source, count))
+    let count = try table.compare(with: collection)
+    try Console.out.write(table.outcome(count))
     return .done
   }
 }

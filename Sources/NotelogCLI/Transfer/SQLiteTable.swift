@@ -37,7 +37,6 @@ extension SourceTable {
     }
     // The rows, each a line: its number, and its values as `valueExpression` has them.
     let query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: kind[1] == "1")
-    let declared = Dictionary(taken.map { ($0.name, $0) }) { first, _ in first }
     try self.init(
       name: isCoreData && table.hasPrefix("Z") ? table.dropFirst().lowercased() : table,
       identity: "sqlite \(table)", columns: taken.map(\.name), dropped: dropped
@@ -48,14 +47,13 @@ extension SourceTable {
         else { throw Self.unexpected }
         try body(number, try zip(parts.dropFirst(), taken).map { try Self.cell($0, $1.name, number) })
       }
-    } column: { name, kinds in
-      if kinds.bytes > 0, kinds.integers + kinds.doubles + kinds.texts > 0 {
+    } column: { index, column in
+      let name = column.source
+      if column.bytes > 0, column.integers + column.doubles + column.texts > 0 {
         throw try Self.mixedBytes(path, table, name)
       }
-      guard let column = declared[name] else { throw Self.unexpected }
-      return SourceColumn(
-        name: isCoreData && name.hasPrefix("Z") ? name.dropFirst().lowercased() : name, source: name,
-        type: try Self.type(column, kinds, isCoreData), kinds)
+      column.found = try Self.type(column, taken[index], isCoreData)
+      if isCoreData, name.hasPrefix("Z") { column.name = name.dropFirst().lowercased() }
     }
   }
 
@@ -99,17 +97,17 @@ extension SourceTable {
       keyPlace: place, isComputed: parts[3] != "0")
   }
 
-  private static func type(_ column: Declaration, _ kinds: ColumnKinds, _ isCoreData: Bool) throws
-    -> FieldType
-  {
-    let type = try kinds.type(of: column.name)
-    let isEmpty = kinds.integers + kinds.doubles + kinds.texts + kinds.bytes == 0
+  private static func type(
+    _ column: SourceColumn, _ declaration: Declaration, _ isCoreData: Bool
+  ) throws -> FieldType {
+    let type = try column.typeOfValues()
+    let isEmpty = column.integers + column.doubles + column.texts + column.bytes == 0
     guard isEmpty || type == .integer || type == .double else { return type }
     // Core Data's times are seconds since 2001, as ours.
-    if isCoreData, column.type == "TIMESTAMP" { return .date }
-    if isEmpty { return column.declared }
-    if column.type.contains("DEC"), kinds.longIntegers == 0 { return .double }
-    return column.declared == .boolean && kinds.zerosAndOnes == kinds.integers && type == .integer
+    if isCoreData, declaration.type == "TIMESTAMP" { return .date }
+    if isEmpty { return declaration.declared }
+    if declaration.type.contains("DEC"), column.longIntegers == 0 { return .double }
+    return declaration.declared == .boolean && column.zerosAndOnes == column.integers && type == .integer
       ? .boolean : type
   }
 

@@ -14,45 +14,45 @@ enum SourceCell {
   case bytes([UInt8])
 }
 
-/// Rows that can be gone through as often as one likes.
+/// A table on its way in: what it becomes, and its rows, which can be gone through as often as one likes.
 struct SourceTable {
   /// Goes through all rows: a number that is the row's own, and a cell for each column.
   typealias Rows = ((Int64, [SourceCell]) throws -> Void) throws -> Void
 
-  /// What the collection is called where nobody says otherwise.
-  let name: String
+  /// The collection that it goes into: it has the table's or file's name where nobody says otherwise.
+  private(set) var collectionName: String
+  /// Whether the collection is there already, and says what its fields are.
+  private(set) var isKnown = false
   /// What tells this table from others of its kind.
-  let identity: String
-  /// Its columns; who knows the fields that take them says so here, before rows are asked for.
-  var columns: [SourceColumn]
+  private let identity: String
+  private var columns: [SourceColumn]
   /// The columns that are not taken.
-  let dropped: [String]
+  private let dropped: [String]
   /// How many rows there are.
-  let rowCount: Int
+  private let rowCount: Int
   private let rows: Rows
 
   /// Goes through all rows, each of which has as many cells as there are names, to see what the columns are;
-  /// `column` makes one of its name and of the kinds of its values.
+  /// `column` says of one that has its counts, by its place, what it is.
   init(
     name: String, identity: String, columns names: [String], dropped: [String] = [], rows: @escaping Rows,
-    column: (String, ColumnKinds) throws -> SourceColumn = { name, kinds in
-      SourceColumn(name: name, type: try kinds.type(of: name), kinds)
-    }
+    column: (Int, inout SourceColumn) throws -> Void = { $1.found = try $1.typeOfValues() }
   ) throws {
-    var kinds = Array(repeating: ColumnKinds(), count: names.count)
+    var columns = names.map(SourceColumn.init)
     var count = 0
     try rows { _, cells in
-      for (index, cell) in cells.enumerated() { kinds[index].count(cell) }
+      for (index, cell) in cells.enumerated() { columns[index].count(cell) }
       count += 1
     }
-    (self.name, self.identity, self.dropped, self.rows) = (name, identity, dropped, rows)
+    for index in columns.indices { try column(index, &columns[index]) }
+    (collectionName, self.identity, self.dropped, self.rows) = (name, identity, dropped, rows)
+    self.columns = columns
     rowCount = count
-    columns = try zip(names, kinds).map(column)
   }
 
   /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none
   /// where it is optional.
-  func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
+  private func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
     try rows { row, cells in
       if Interrupt.isRequested { throw ToolError.interrupted }
       try body(row, try zip(columns, cells).map { column, cell in try column.value(cell, row: row) })
@@ -60,50 +60,46 @@ struct SourceTable {
   }
 }
 
-extension RecordID {
-  init(high: UInt64, low: UInt64) {
-    self.init(
-      bytes: [high, low].flatMap { half in
-        (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) }
-      })
-  }
-
-  /// The first eight bytes.
-  var high: UInt64 { byteArray.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
-
-  /// The last eight.
-  var low: UInt64 { byteArray.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
-}
-
 // MARK: - A column of a table on its way in: what its values are, or what the field that takes them has them be.
 
-/// A column, and what all of its values are.
-struct SourceColumn: Equatable, Sendable {
+/// A column, and what its values are: found out value by value.
+struct SourceColumn {
   var name: String
   /// What the table calls it.
   let source: String
   /// What its values are by themselves, or were declared to be.
-  let found: FieldType
-  /// What they are one by one.
-  let kinds: ColumnKinds
+  var found = FieldType.text
   /// The field that takes them, of a collection that is there already.
   var field: FieldInfo?
+  var isSealed = false
 
-  init(name: String, source: String? = nil, type: FieldType, _ kinds: ColumnKinds) {
-    (self.name, self.source, found, self.kinds) = (name, source ?? name, type, kinds)
-  }
+  private(set) var integers = 0
+  private(set) var doubles = 0
+  private var booleans = 0
+  private(set) var texts = 0
+  private(set) var bytes = 0
+  private var documents = 0
+  private var nothing = 0
+  /// How many of the integers are 0 or 1.
+  private(set) var zerosAndOnes = 0
+  /// How many of the integers a double may not keep.
+  private(set) var longIntegers = 0
+  /// How many of the texts are numbers that no number keeps.
+  private var longNumbers = 0
+
+  init(_ source: String) { (name, self.source) = (source, source) }
 
   /// The type of the values that rows have.
   var type: FieldType { field?.type ?? found }
-  var isOptional: Bool { field?.isOptional ?? (kinds.nothing > 0) }
+  var isOptional: Bool { field?.isOptional ?? (nothing > 0) }
 
   /// Which of its values become another kind of value; nil where all stay what they are, or were declared to
   /// be.
   var changes: String? {
     if type == found, type == .date || type == .boolean { return nil }
     let counts: [(count: Int, kind: String, same: [FieldType])] = [
-      (kinds.integers, "integer", [.integer, .unsigned]), (kinds.doubles, "double", [.double]),
-      (kinds.booleans, "boolean", [.boolean]), (kinds.longNumbers, "long number", []),
+      (integers, "integer", [.integer, .unsigned]), (doubles, "double", [.double]),
+      (booleans, "boolean", [.boolean]), (longNumbers, "long number", []),
     ]
     let changed = counts.filter { $0.count > 0 && !$0.same.contains(type) }.map { counted($0.count, $0.kind) }
     return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
@@ -122,7 +118,7 @@ struct SourceColumn: Equatable, Sendable {
       value = isOptional ? .missing : nil
     case .word(let text), .json(.string(let text)):
       shown = text
-      value = self.value(text)
+      value = type.value(strictly: text)
     case .bytes(let bytes):
       if type == .bytes { return .bytes(bytes) }
       shown = DynamicValue.bytes(bytes).description.uppercased()
@@ -142,50 +138,20 @@ struct SourceColumn: Equatable, Sendable {
         default: type.value(json: json)
         }
     }
-    guard let value else { throw refusal(shown, row: row) }
-    return value
-  }
-
-  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
-  /// when it is printed, or the same number.
-  private func value(_ text: String) -> DynamicValue? {
-    if field != nil { return type.value(strictly: text) }
-    if type == .text { return .text(text) }
-    guard let value = type.value(strictly: text),
-      value.shown == text || type == .double && value.shown == text + ".0"
-    else { return nil }
-    return value
-  }
-
-  /// That a row's value does not fit. What goes into a sealed field is not quoted.
-  private func refusal(_ shown: String?, row: Int64) -> ToolError {
+    if let value { return value }
     let place = "row \(row), column '\(name)': "
     guard let shown else {
-      return ToolError(.failed, place + "there is no value, and the field is not optional")
+      throw ToolError(.failed, place + "there is no value, and the field is not optional")
     }
-    let value = field?.isSealed ?? false ? "the value" : "'\(Self.short(shown))'"
-    return ToolError(.failed, place + "\(value) is not \(type.named) value")
+    // What goes into a sealed field is not quoted.
+    let words = field?.isSealed ?? false ? "the value" : "'\(Self.short(shown))'"
+    throw ToolError(.failed, place + "\(words) is not \(type.named) value")
   }
 
   /// The beginning of what is long.
   static func short(_ text: String) -> String { text.count > 40 ? text.prefix(39) + "…" : text }
-}
 
-/// What values of one column are, found out value by value.
-struct ColumnKinds: Equatable, Sendable {
-  var integers = 0
-  var doubles = 0
-  var booleans = 0
-  var texts = 0
-  var bytes = 0
-  var documents = 0
-  var nothing = 0
-  /// How many of the integers are 0 or 1.
-  var zerosAndOnes = 0
-  /// How many of the integers a double may not keep.
-  var longIntegers = 0
-  /// How many of the texts are numbers that no number keeps.
-  var longNumbers = 0
+  // MARK: What its values are
 
   mutating func count(_ cell: SourceCell) {
     switch cell {
@@ -220,12 +186,12 @@ struct ColumnKinds: Equatable, Sendable {
   }
 
   /// The type that holds all of them: numbers become text beside text.
-  func type(of column: String) throws -> FieldType {
+  func typeOfValues() throws -> FieldType {
     let others = integers + doubles + booleans + texts
     if bytes > 0 || documents > 0 {
       guard others == 0 else {
         throw ToolError(
-          .failed, "the column '\(column)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
+          .failed, "the column '\(source)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
         )
       }
       return bytes > 0 ? .bytes : .json
@@ -238,22 +204,16 @@ struct ColumnKinds: Equatable, Sendable {
 
 // MARK: - Taking a table over: a schema is proposed, rows become records, and both sides are compared.
 
-/// What a table becomes.
-struct TableProposal {
-  let collection: String
-  let fields: [FieldDescription]
-  /// Whether the collection is there already, and says what its fields are.
-  let isKnown: Bool
-
-  /// What a table becomes, where the columns of some names are sealed, or all but those of some names. Where
-  /// the collection is there, which `known` tells by its fields, the columns learn which of them take them.
-  init(
-    _ table: inout SourceTable, as name: String?, sealing sealed: [String], plain: [String]?,
-    known: (String) throws -> [FieldInfo]?
+extension SourceTable {
+  /// Says what the table becomes, where the columns of some names are sealed, or all but those of some names.
+  /// Where the collection is there, which `known` tells by its fields, the columns learn which of them take
+  /// them.
+  mutating func propose(
+    as name: String?, sealing sealed: [String], plain: [String]?, known: (String) throws -> [FieldInfo]?
   ) throws {
-    let names = table.columns.map(\.name)
+    let names = columns.map(\.name)
     func named(_ given: [String]) -> [String] {
-      given.map { given in table.columns.first { $0.source == given }?.name ?? given }
+      given.map { given in columns.first { $0.source == given }?.name ?? given }
     }
     let (sealed, plain) = (named(sealed), plain.map(named))
     if let name = plain?.first(where: sealed.contains) {
@@ -264,82 +224,58 @@ struct TableProposal {
       throw ToolError(
         .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
     }
-    collection = name ?? table.name
-    let there = try known(collection)
+    if let name { collectionName = name }
+    let there = try known(collectionName)
     isKnown = there != nil
+    for (index, name) in names.enumerated() {
+      if let there { columns[index].field = try field(name, in: there, sealing: sealed.contains(name)) }
+      columns[index].isSealed =
+        columns[index].field?.isSealed ?? plain.map { !$0.contains(name) } ?? sealed.contains(name)
+    }
     if let there {
-      for index in table.columns.indices {
-        let column = names[index]
-        table.columns[index].field = try Self.field(
-          column, of: collection, there, sealing: sealed.contains(column))
-      }
       for field in there where field.needsValue && !names.contains(field.name) {
         throw ToolError(.failed, "'\(field.name)' is not optional, and there is no column of that name")
       }
-    } else if let name = (names + [collection]).first(where: Escaping.hasControls) {
+    } else if let name = (names + [collectionName]).first(where: Escaping.hasControls) {
       throw ToolError(.failed, "the name '\(name)' has control characters")
-    }
-    fields = table.columns.map { column in
-      column.field?.isSealed ?? plain.map { !$0.contains(column.name) } ?? sealed.contains(column.name)
-        ? .sealed(column.name, column.type, optional: column.isOptional)
-        : .plain(column.name, column.type, optional: column.isOptional)
     }
   }
 
-  /// The field of a collection that takes a column.
-  private static func field(
-    _ name: String, of collection: String, _ fields: [FieldInfo], sealing: Bool
-  ) throws -> FieldInfo {
+  /// The field of the collection that takes a column.
+  private func field(_ name: String, in fields: [FieldInfo], sealing: Bool) throws -> FieldInfo {
     guard let field = fields.first(where: { $0.name == name }) else {
       let near = fields.map(\.name).hint(for: name).map { $0 + " " } ?? ""
       throw ToolError(
-        .failed, "the collection '\(collection)' is there, and has no field '\(name)'",
+        .failed, "the collection '\(collectionName)' is there, and has no field '\(name)'",
         hint: near + "rename the column, or take the table --into another collection")
     }
     if sealing, !field.isSealed {
       throw ToolError(
-        .failed, "'\(name)' of the collection '\(collection)', which is there, is not sealed",
+        .failed, "'\(name)' of the collection '\(collectionName)', which is there, is not sealed",
         hint: "--into another collection, or without --seal \(name)")
     }
     return field
   }
 
-  /// As people read it, and as `init --schema` takes it; with a value of each column where some are given.
-  func text(_ table: SourceTable, samples: [String]? = nil) -> String {
-    let width = fields.map(\.name.count).max() ?? 0
+  /// The proposal as people read it; with a value of each column where some are given.
+  func proposal(samples: [String]? = nil) -> String {
+    let width = columns.map(\.name.count).max() ?? 0
     var text =
-      "collection \(Escaping.line(collection))\(isKnown ? ", which is there" : ""), \(table.rowCount) rows\n"
-    for (index, field) in fields.enumerated() {
-      let words = [field.type.name, field.isSealed ? "sealed" : "plain", field.isOptional ? "optional" : nil]
-      text += "  \(Escaping.line(field.name.padded(to: width)))  "
+      "collection \(Escaping.line(collectionName))\(isKnown ? ", which is there" : ""), \(rowCount) rows\n"
+    for (index, column) in columns.enumerated() {
+      let words = [
+        column.type.name, column.isSealed ? "sealed" : "plain", column.isOptional ? "optional" : nil,
+      ]
+      text += "  \(Escaping.line(column.name.padded(to: width)))  "
       text += words.compactMap { $0 }.joined(separator: ", ")
-      if let changes = table.columns[index].changes { text += "; \(changes)" }
+      if let changes = column.changes { text += "; \(changes)" }
       if let samples, !samples[index].isEmpty { text += "; for instance \(Escaping.line(samples[index]))" }
       text += "\n"
     }
-    if !table.dropped.isEmpty {
-      text += "  left out: \(Escaping.line(table.dropped.joined(separator: ", ")))\n"
-    }
+    if !dropped.isEmpty { text += "  left out: \(Escaping.line(dropped.joined(separator: ", ")))\n" }
     return text
   }
 
-  /// The collection, made where it was not there when it was proposed.
-  func collection(in store: Store) throws -> DynamicCollection {
-    try isKnown ? store.collection(given: collection) : store.createCollection(collection, fields: fields)
-  }
-
-  /// What is said when all rows were compared with their records.
-  static func outcome(_ table: SourceTable, _ count: Int) -> String {
-    let changes = table.columns.compactMap { column in
-      column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
-    }
-    return "compared   \(count) rows and as many records: "
-      + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
-      + (table.dropped.isEmpty ? "" : "left out   \(Escaping.line(table.dropped.joined(separator: ", ")))\n")
-  }
-}
-
-extension SourceTable {
   /// The first value of each column, as it is printed; nothing where it has none.
   func samples() throws -> [String] {
     var samples: [String?] = columns.map { _ in nil }
@@ -349,6 +285,27 @@ extension SourceTable {
       }
     }
     return samples.map { $0 ?? "" }
+  }
+
+  /// The collection, made where it was not there when it was proposed.
+  func collection(in store: Store) throws -> DynamicCollection {
+    if isKnown { return try store.collection(given: collectionName) }
+    let fields = columns.map { column in
+      column.isSealed
+        ? FieldDescription.sealed(column.name, column.type, optional: column.isOptional)
+        : .plain(column.name, column.type, optional: column.isOptional)
+    }
+    return try store.createCollection(collectionName, fields: fields)
+  }
+
+  /// What is said when all rows were compared with their records.
+  func outcome(_ count: Int) -> String {
+    let changes = columns.compactMap { column in
+      column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
+    }
+    return "compared   \(count) rows and as many records: "
+      + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
+      + (dropped.isEmpty ? "" : "left out   \(Escaping.line(dropped.joined(separator: ", ")))\n")
   }
 }
 
@@ -380,39 +337,20 @@ struct RecordBatch {
   }
 }
 
-/// Rows on their way into a store.
-struct TableImport {
-  let table: SourceTable
-  let store: Store
-  let collection: DynamicCollection
-  /// The first half of the ids of this table's records in the collection, the second being the row's number:
-  /// always the same, so that an import that was interrupted knows what it has.
-  private let idPrefix: UInt64
-
-  init(_ table: SourceTable, into collection: DynamicCollection, of store: Store) {
-    (self.table, self.collection, self.store) = (table, collection, store)
-    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    let hash = (table.identity + "\n" + collection.name).utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-    idPrefix = hash | 1
-  }
-
+extension SourceTable {
   /// Compares the rows whose records are there, and writes the others: none where one differs, or does not
   /// fit its field. What was interrupted goes on when it is run again.
   ///
   /// - Returns: How many records were written, and how many were there.
-  func run(_ progress: Progress) throws -> (newCount: Int, knownCount: Int) {
-    var (newCount, knownCount) = (0, 0)
-    if try collection.count > 0 {
-      knownCount = try compare(isBefore: true)
-    } else if table.columns.contains(where: { $0.field != nil }) {
-      // What does not fit is said before anything is written.
-      try table.forEachRow { _, _ in }
-    }
-    let names = table.columns.map(\.name)
+  func write(
+    into collection: DynamicCollection, of store: Store, _ progress: Progress
+  ) throws -> (newCount: Int, knownCount: Int) {
+    // What does not fit is said before anything is written.
+    let knownCount = try compare(with: collection, isBefore: true)
+    let names = columns.map(\.name)
+    var newCount = 0
     var batch = RecordBatch()
-    try table.forEachRow { row, values in
+    try forEachRow { row, values in
       let id = id(row)
       if try knownCount == 0 || collection.get(id) == nil {
         let record = Dictionary(zip(names, values)) { first, _ in first }
@@ -420,57 +358,77 @@ struct TableImport {
         newCount += 1
         if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
       }
-      _ = progress.update(newCount + knownCount, of: table.rowCount)
+      _ = progress.update(newCount + knownCount, of: rowCount)
     }
     try batch.commit(to: store, .flushed)
     return (newCount, knownCount)
   }
 
-  private func id(_ row: Int64) -> RecordID { RecordID(high: idPrefix, low: UInt64(bitPattern: row)) }
-
   /// Reads the table again, and compares each row with its record; and sees that there is no record of a row
   /// that is gone.
   ///
-  /// - Parameter isBefore: Whether nothing was written yet: then rows may have no record.
+  /// - Parameters:
+  ///   - collection: The one that it goes into.
+  ///   - isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.
   /// - Throws: The first difference, with its row; what stood in the way of reading.
-  func compare(isBefore: Bool = false) throws -> Int {
-    let names = table.columns.map(\.name)
+  func compare(with collection: DynamicCollection, isBefore: Bool = false) throws -> Int {
+    let names = columns.map(\.name)
     let outcome = isBefore ? "; nothing was imported" : ""
     let hint = "another table goes --into another collection; "
-    var left = try idsOfTable()
+    var left = try ids(in: collection)
     let count = left.count
-    try table.forEachRow { row, values in
+    try forEachRow { row, values in
       let id = id(row)
       guard left.remove(id) != nil, let entry = try collection.get(id) else {
         if isBefore { return }
         throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
       }
-      guard let name = try firstDifference(entry, names, values) else { return }
+      guard let name = try Self.firstDifference(entry, names, values) else { return }
       throw ToolError(
         .failed, "'\(name)' of row \(row) differs from the record that was imported before\(outcome)",
         hint: hint + "where the row is right, 'notelog remove STORE \(id.shown)' and import again")
     }
-    if let id = left.min(by: { $0.low < $1.low }) {
+    if let id = left.min() {
+      let row = id.byteArray.dropFirst(8).reduce(0) { $0 << 8 | Int64($1) }
       throw ToolError(
         .failed,
-        "row \(Int64(bitPattern: id.low)) was imported before, and is in the table no more\(outcome)",
+        "row \(row) was imported before, and is in the table no more\(outcome)",
         hint: hint + "where it is gone for good, 'notelog remove STORE \(id.shown)' and import again")
     }
     return count
   }
 
-  private func idsOfTable() throws -> Set<RecordID> {
+  private func ids(in collection: DynamicCollection) throws -> Set<RecordID> {
+    let prefix = idPrefix
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
-      if entry.id.high == idPrefix { ids.insert(entry.id) }
+      if entry.id.byteArray.starts(with: prefix) { ids.insert(entry.id) }
       return !Interrupt.isRequested
     }
     if Interrupt.isRequested { throw ToolError.interrupted }
     return ids
   }
 
-  private func firstDifference(
+  private func id(_ row: Int64) -> RecordID {
+    RecordID(bytes: idPrefix + Self.bytes(UInt64(bitPattern: row)))
+  }
+
+  /// The first half of the ids of this table's records in the collection, the second being the row's number:
+  /// always the same, so that an import that was interrupted knows what it has.
+  private var idPrefix: [UInt8] {
+    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
+    let hash: UInt64 = (identity + "\n" + collectionName).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    }
+    return Self.bytes(hash | 1)
+  }
+
+  private static func bytes(_ number: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+  }
+
+  private static func firstDifference(
     _ entry: DynamicEntry, _ names: [String], _ values: [DynamicValue]
   ) throws -> String? {
     let present = Set(entry.fields.map(\.name))
