@@ -101,6 +101,19 @@ import Testing
       script, .init(2, out: "x\ninf\nnotelog: error: row 1, column 'b': '-inf' is not a double value\n"))
   }
 
+  /// The bug: rows were looked at first only where the collection was there, and of a new one the thousand
+  /// before such a row were written.
+  @Test(.enabled(if: hasSQLite)) func `a new collection takes no row where one does not fit`() throws {
+    let script = """
+      sqlite3 t.db "CREATE TABLE t (a REAL); INSERT INTO t SELECT value FROM generate_series(1, 1500); INSERT INTO t VALUES (9e999)"
+      notelog import my.notelog t.db --from sqlite --table t --plain a --yes $quick >/dev/null; echo $?
+      notelog list my.notelog t $quick | wc -l
+      """
+    try expect(
+      script,
+      .init(out: "2\n0\n", err: "notelog: error: row 1501, column 'a': 'inf' is not a double value\n"))
+  }
+
   /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen
   /// digits, and columns were dropped without a word.
   @Test(.enabled(if: hasSQLite)) func `declared types count, and what is not taken is said`() throws {

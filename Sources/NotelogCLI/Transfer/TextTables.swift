@@ -5,8 +5,10 @@ import Notelog
 extension SourceTable {
   /// A table of comma-separated values.
   init(csv path: String) throws {
-    var reader = try CSVReader(path: path)
-    guard let header = try reader.next() else { throw ToolError(.failed, "'\(path)' has no line with names") }
+    var reader = try LineReader(path: path)
+    guard let header = try reader.nextRow() else {
+      throw ToolError(.failed, "'\(path)' has no line with names")
+    }
     let names = header.map(\.text)
     // In quotation marks, it would be a name.
     if header.count == 1, !header[0].isQuoted, names[0].contains(where: { ";\t".contains($0) }) {
@@ -19,10 +21,10 @@ extension SourceTable {
       throw ToolError(.failed, "the names in the first line are not all there, or not all different")
     }
     try self.init(textFile: path, "csv", names) { body in
-      var reader = try CSVReader(path: path)
-      _ = try reader.next()
+      var reader = try LineReader(path: path)
+      _ = try reader.nextRow()
       var number: Int64 = 0
-      while let row = try reader.next() {
+      while let row = try reader.nextRow() {
         number += 1
         guard row.count == names.count else {
           throw ToolError(
@@ -40,23 +42,16 @@ extension SourceTable {
   }
 }
 
-/// Reads rows of comma-separated values.
-struct CSVReader {
+extension LineReader {
   /// Values, and whether each stood between quotation marks: then an empty one is an empty text, not nothing.
   typealias Row = [(text: String, isQuoted: Bool)]
 
   /// The most bytes of one value.
-  static let cellBytesMax = 16 << 20
+  private static let cellBytesMax = 16 << 20
 
-  private var lines: LineReader
-  /// The line that was read last.
-  var lineNumber: Int { lines.lineNumber }
-
-  init(path: String) throws { lines = try LineReader(path: path) }
-
-  /// The next row; nil at the end. Lines without anything are passed over.
-  mutating func next() throws -> Row? {
-    while var line = try lines.next() {
+  /// The next row of comma-separated values; nil at the end. Lines without anything are passed over.
+  mutating func nextRow() throws -> Row? {
+    while var line = try next() {
       if lineNumber == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
       if !line.isEmpty, line != [13] { return try row(line) }
     }
@@ -74,7 +69,7 @@ struct CSVReader {
         while true {
           if at == line.count {
             // The value goes on in the next line.
-            guard bytes.count <= Self.cellBytesMax, let more = try lines.next() else {
+            guard bytes.count <= Self.cellBytesMax, let more = try next() else {
               throw failure("a value in quotation marks has no end")
             }
             bytes.append(10)
