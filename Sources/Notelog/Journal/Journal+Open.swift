@@ -79,7 +79,7 @@ extension Journal {
     var lock = lock
     var examination =
       lock == nil
-      ? try Examination.stable(options.isReadOnly ? ForgivingStorage(storage) : storage, storeID: storeID)
+      ? try Examination.stable(storage, storeID: storeID, forgiving: options.isReadOnly)
       : try Examination(storage, storeID: storeID)
     var report = examination.report
     // Where it is clear already that nothing will be written, recovery doesn't begin to.

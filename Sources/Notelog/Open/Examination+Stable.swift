@@ -15,16 +15,18 @@ extension Examination {
   /// While it looks, segments may go, and come, and be finished. What looks like damage, or a file that is
   /// missing or shorter than it was, is only believed when it is found again and again, among the same files.
   static func stable(
-    _ storage: any Storage, storeID: ID16? = nil
+    _ storage: any Storage, storeID: ID16? = nil, forgiving: Bool = false
   ) throws(NotelogError) -> Examination {
     var previous: (damages: [Finding], error: String, names: Set<String>)?
     var (repetitions, attempt) = (1, 0)
     while true {
       attempt += 1
-      let outcome = Result { () throws(NotelogError) in try Examination(storage, storeID: storeID) }
+      let outcome = Result { () throws(NotelogError) in
+        try Examination(storage, storeID: storeID, forgiving: forgiving)
+      }
       let examined = try? outcome.get()
       if let examined, examined.report.damages.isEmpty, !examined.isBeingRecovered,
-        !(try fromStorage(examined.wasCutMeanwhile(in: storage)))
+        !(try fromStorage(examined.wasCutMeanwhile(in: storage, forgiving: forgiving)))
       {
         return examined
       }
@@ -46,13 +48,16 @@ extension Examination {
 
   /// Whether the log's end may have been cut while it was read: a recovery gives what it copies from there a
   /// new name, and cuts then. What was read in between ends too early, and looks like a log that ends there.
-  private func wasCutMeanwhile(in storage: any Storage) throws(StorageError) -> Bool {
+  private func wasCutMeanwhile(
+    in storage: any Storage, forgiving: Bool
+  ) throws(StorageError) -> Bool {
     guard let newest else { return false }
     do throws(StorageError) {
       if try newest.file.byteCount() < newest.byteCount { return true }
       for number in try FolderNames(storage).numbers
       where number > newest.number && survey.segments[number] == nil {
-        if try Survey.read(number, in: storage)?.header.kind == .recovered { return true }
+        let found = try Survey.read(number, in: storage, forgiving: forgiving)
+        if found?.header.kind == .recovered { return true }
       }
       return false
     } catch {

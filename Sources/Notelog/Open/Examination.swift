@@ -31,11 +31,13 @@ struct Examination {
   /// The head, if a writer may go on in it, and where.
   var appendable: LogPosition?
 
-  init(_ storage: any Storage, storeID expected: ID16?) throws(NotelogError) {
+  init(
+    _ storage: any Storage, storeID expected: ID16?, forgiving: Bool = false
+  ) throws(NotelogError) {
     // Before the segments: those of a store that is being written only grow after what is said outside of the
     // log.
     witnesses = Witnesses(in: storage)
-    survey = try fromStorage(Survey(storage, storeID: expected))
+    survey = try fromStorage(Survey(storage, storeID: expected, forgiving: forgiving))
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
       if !survey.unreadable.isEmpty, let created = try? storage.openFile(FileName.created, .read) {

@@ -83,16 +83,19 @@ struct Survey {
   /// Reads the headers of all segments in the store's folder.
   ///
   /// The store's id, where it is not given, is the one that most segments bear: a file that was being created
-  /// when the power went may hold anything, the header of another store's segment among it.
-  init(_ storage: any Storage, storeID expected: ID16?) throws(StorageError) {
+  /// when the power went may hold anything, the header of another store's segment among it. For who forgives,
+  /// unreadable sectors read as zeros; who writes does not: what a recovery can't read it must not cut.
+  init(_ storage: any Storage, storeID expected: ID16?, forgiving: Bool = false) throws(StorageError) {
     names = try FolderNames(storage)
     var found: [FoundSegment] = []
     for number in names.numbers {
-      if let segment = try Self.read(number, in: storage) {
+      let file = try Self.open(number, in: storage, forgiving: forgiving)
+      if let segment = try Self.read(file, number) {
         found.append(segment)
       } else {
         unreadable.append(number)
-        if try Self.isInterruptedCreation(number, in: storage) { interruptedCreations.append(number) }
+        if try Self.isInterruptedCreation(file) { interruptedCreations.append(number) }
+        file.close()
       }
     }
     storeID = expected ?? Self.mostFrequentStoreID(in: found)
@@ -124,11 +127,12 @@ struct Survey {
   ) throws(StorageError) -> (hasLog: Bool, hasRecords: Bool) {
     var (hasLog, hasRecords) = (false, false)
     for number in try storage.names(in: "").compactMap(FileName.segmentNumber) {
-      guard let found = try read(number, in: storage) else {
-        if try !isInterruptedCreation(number, in: storage) { hasRecords = true }
+      let file = try open(number, in: storage)
+      defer { file.close() }
+      guard let found = try read(file, number) else {
+        if try !isInterruptedCreation(file) { hasRecords = true }
         continue
       }
-      defer { found.file.close() }
       if found.header.kind.isLog { hasLog = true }
       var walk = found.walk()
       while !hasRecords, let header = try walk.advance() {
@@ -140,15 +144,6 @@ struct Survey {
   }
 
   /// Whether a file without a header has nothing where the first unit would be, and behind.
-  private static func isInterruptedCreation(
-    _ number: UInt32, in storage: any Storage
-  ) throws(StorageError) -> Bool {
-    let file = try storage.openFile(FileName.segment(number), .read)
-    defer { file.close() }
-    return try isInterruptedCreation(file)
-  }
-
-  /// The same of an open file.
   static func isInterruptedCreation(_ file: any StorageFile) throws(StorageError) -> Bool {
     let byteCount = try file.byteCount()
     guard byteCount <= FormatLimits.maximumSegmentByteCount else { return false }
@@ -156,10 +151,18 @@ struct Survey {
     return try reader.isZero(from: Layout.firstFrameOffset + Layout.frameHeaderByteCount)
   }
 
-  /// Reads a segment's header from the first of its three places that is valid.
-  static func read(_ number: UInt32, in storage: any Storage) throws(StorageError) -> FoundSegment? {
+  private static func open(
+    _ number: UInt32, in storage: any Storage, forgiving: Bool = false
+  ) throws(StorageError) -> any StorageFile {
     let file = try storage.openFile(FileName.segment(number), .read)
-    return try read(file, number)
+    return forgiving ? ForgivingFile(file) : file
+  }
+
+  /// Reads a segment's header from the first of its three places that is valid.
+  static func read(
+    _ number: UInt32, in storage: any Storage, forgiving: Bool = false
+  ) throws(StorageError) -> FoundSegment? {
+    try read(open(number, in: storage, forgiving: forgiving), number)
   }
 
   /// Reads the header of an open segment.
@@ -260,36 +263,6 @@ struct FolderNames {
     }
     highest = numbers.max() ?? 0
   }
-}
-
-// MARK: - A store's folder on a medium with bad sectors, read all the same: FORMAT.md §12.3.
-
-/// A folder in which unreadable sectors of segments read as zeros. Whoever writes does not look through it:
-/// what a recovery can't read it must not cut.
-final class ForgivingStorage: Storage {
-  private let base: any Storage
-
-  init(_ base: any Storage) { self.base = base }
-
-  var path: String { base.path }
-  var openFileLimit: Int { base.openFileLimit }
-
-  func open(_ name: String, _ mode: StorageOpenMode) throws(StorageError) -> any StorageFile {
-    let file = try base.open(name, mode)
-    return mode == .read && FileName.segmentNumber(name) != nil ? ForgivingFile(file) : file
-  }
-
-  func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
-    try base.forEachName(in: folder, visit)
-  }
-  func rename(_ name: String, to newName: String) throws(StorageError) {
-    try base.rename(name, to: newName)
-  }
-  func unlink(_ name: String) throws(StorageError) { try base.unlink(name) }
-  func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
-  func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
-  func watch(_ name: String) -> StorageWatch? { base.watch(name) }
-  func lockHolder(of name: String) -> String? { base.lockHolder(of: name) }
 }
 
 extension FoundSegment {

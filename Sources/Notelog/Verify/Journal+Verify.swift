@@ -43,11 +43,10 @@ extension Journal {
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(NotelogError) -> Verification {
     let pin = Pins(storage).acquireForReading(JournalOptions().random)
-    let storage = ForgivingStorage(storage)
-    var examination = try Examination(storage, storeID: storeID)
+    var examination = try Examination(storage, storeID: storeID, forgiving: true)
     if examination.report.isDamaged {
       // Files may have changed between two looks.
-      examination = try Examination.stable(storage, storeID: examination.storeID)
+      examination = try Examination.stable(storage, storeID: examination.storeID, forgiving: true)
     }
     let catalog = Catalog(key: examination.comparedKey ?? JournalOptions().fingerprintKey)
     // Nobody keeps this index: it may be too large, and need not grow.
