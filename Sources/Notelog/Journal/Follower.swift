@@ -422,7 +422,7 @@ extension Catalog {
     copies.reserveCapacity(results.count)
     var dropped: [(id: ID16, location: Location)] = []
     for source in sources {
-      try source.forEachFooterEntry { entry in
+      for entry in try source.footerEntries() {
         let old = Location(entry, segment: source.number)
         if copies.count < results.count, results[copies.count].isCopy(of: entry) {
           let new = Location(results[copies.count], segment: output.number)

@@ -261,22 +261,15 @@ extension Segment {
 
   /// The entries of a finished segment's footer.
   func footerEntries() throws(StorageError) -> [FooterEntry] {
-    var entries: [FooterEntry] = []
-    if let entry, let trailer = try trailer() {
-      entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
-    }
-    try forEachFooterEntry { entries.append($0) }
-    return entries
-  }
-
-  /// Calls `body` with each entry of a finished segment's footer, for who needs them but once.
-  func forEachFooterEntry(_ body: (FooterEntry) -> Void) throws(StorageError) {
-    guard let entry else { return }
-    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+    guard let entry else { return [] }
     let unreadable = StorageError(.read, name, errno: SystemErrno.inputOutput)
     guard let trailer = try trailer() else { throw unreadable }
-    let state = try reader.forEachFooterEntry(trailer) { entry, _ in body(entry) }
+    var entries: [FooterEntry] = []
+    entries.reserveCapacity(min(trailer.footerByteCount, entry.byteCount) / Layout.footerEntryByteCount)
+    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+    let state = try reader.forEachFooterEntry(trailer) { entry, _ in entries.append(entry) }
     guard state == .complete else { throw unreadable }
+    return entries
   }
 
   /// Where the frames are that are still there: those that the footer lists, complete or not; without a
@@ -302,14 +295,10 @@ extension Segment {
 
   /// The highest sequence number of its frames: its footer's header says so.
   func lastSequence() -> UInt64? {
-    do throws(StorageError) {
-      guard let entry, let trailer = try trailer() else { return nil }
-      var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
-      guard let header = try reader.frame(at: trailer.footerOffset), header.kind == .footer else {
-        return nil
-      }
-      return header.sequence
-    } catch { return nil }
+    guard let entry, let trailer = try? trailer() else { return nil }
+    var reader = SegmentReader(file, salt: salt, end: entry.byteCount)
+    let header = try? reader.frame(at: trailer.footerOffset)
+    return header?.kind == .footer ? header?.sequence : nil
   }
 }
 

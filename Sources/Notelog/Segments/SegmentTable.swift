@@ -88,14 +88,12 @@ final class SegmentTable: Sendable {
     finishedByteTotal.add(segment.byteCount - replacedByteCount, ordering: .relaxed)
   }
 
-  @discardableResult
-  func remove(_ number: UInt32) -> Segment? {
-    row.change { row -> Segment? in
-      guard let segment = row.find(number) else { return nil }
+  func remove(_ number: UInt32) {
+    row.change { row in
+      guard row.find(number) != nil else { return }
       let place = row.place(of: number)
       row.numbers.remove(at: place)
       row.segments.remove(at: place)
-      return segment
     }
   }
 
