@@ -163,6 +163,14 @@ final class Catalog: Sendable {
     previousVersion.location = isThere ? try resolve(id, fingerprint) : nil
   }
 
+  /// What a frame of a record will replace; nothing of what the index doesn't know.
+  func previousVersion(of id: ID16, _ kind: FrameKind) throws(StorageError) -> PreviousVersion {
+    guard kind.isVersion else { return .none }
+    var previousVersion = beginLookup(of: id)
+    try find(&previousVersion, of: id)
+    return previousVersion
+  }
+
   private func list(_ entry: FooterEntry, known: Location?) {
     guard entry.collection == ListedRecords.collection || known?.collection == ListedRecords.collection else {
       return
@@ -229,17 +237,14 @@ final class Catalog: Sendable {
   /// Takes in what compaction made: its segment, the copies in it, and that some tombstones are needed no
   /// longer.
   ///
-  /// What was written anew meanwhile does not move: its copy is dead already. The caller holds `arrangement`.
-  ///
-  /// - Returns: What did not move.
-  @discardableResult
+  /// What was written anew meanwhile does not move: its copy is dead already. The caller holds `arrangement`,
+  /// and has brought into memory what the index says of these records: nothing can fail half-way.
   func adopt(
     _ output: Segment, of sources: [Segment], _ copies: [MovedFrame],
     dropped: [(id: ID16, location: Location)]
-  ) throws(StorageError) -> [MovedFrame] {
+  ) throws(StorageError) {
     segments.insert(output)
     changes.add(copies.count + dropped.count, ordering: .relaxed)
-    var left: [MovedFrame] = []
     // The threads that follow would all wait for the totals: a source's frames are counted in one step.
     var (source, oldByteCount, newByteCount): (Segment?, Int, Int) = (nil, 0, 0)
     for (number, copy) in copies.enumerated() {
@@ -252,7 +257,6 @@ final class Catalog: Sendable {
       }
       guard try index.replace(index.fingerprint(of: copy.id), at: copy.old.place, with: copy.new.place) else {
         output.noteDeath()
-        left.append(copy)
         continue
       }
       if source?.number != copy.old.segment {
@@ -268,7 +272,6 @@ final class Catalog: Sendable {
       segments.addLive(-tombstone.location.liveByteCount, in: segments[tombstone.location.segment])
     }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
-    return left
   }
 }
 

@@ -152,9 +152,7 @@ struct Follower: ~Copyable {
         PendingFrame(
           header: header, start: offset - range.start,
           envelopeByteCount: header.listedByteCount(inPayload: payload)))
-      var previous = header.kind.isVersion ? catalog.beginLookup(of: header.id) : .none
-      if header.kind.isVersion { try catalog.find(&previous, of: header.id) }
-      previousVersions.append(previous)
+      previousVersions.append(try catalog.previousVersion(of: header.id, header.kind))
     }
     let bytes = try units.reader.bytes(range.start..<range.markStart)
     let ticket = keeper?.begin(frames, bytes)
@@ -179,7 +177,9 @@ struct Follower: ~Copyable {
   ) throws(StorageError) {
     try units.forEachFrame(of: range) { (header, payload, offset) throws(StorageError) in
       guard header.kind.isContent else { return }
-      try catalog.merge(FooterEntry(header, offset: offset, payload: payload), in: segment)
+      let previousVersion = try catalog.previousVersion(of: header.id, header.kind)
+      let entry = FooterEntry(header, offset: offset, payload: payload)
+      try catalog.merge(entry, in: segment, after: previousVersion)
     }
     segment.show(upTo: range.end)
     log.state.withLock(waking: .nobody) { state in
@@ -307,7 +307,10 @@ extension Follower {
     let recut = arrivals.compactMap { [known] (found, entry) in
       known[entry.number].map { (old: $0, found: found, entry: entry) }
     }
-    if try !catalog.adopt(arrivals.filter { [known] in known[$0.entry.number] == nil }) { isExact = false }
+    let wasExact = isExact
+    // Until all are taken in: where that fails, some may have been, frame by frame.
+    isExact = false
+    isExact = try catalog.adopt(arrivals.filter { [known] in known[$0.entry.number] == nil }) && wasExact
     if gap != nil { keeper?.distrustAll() }
     if !isExact || gap != nil {
       // What a gap deleted, snapshots from before the gap still have.
@@ -389,20 +392,30 @@ extension Catalog {
     // left behind.
     guard header.kind == .compacted, sources.count == header.sources.count,
       sources.allSatisfy(\.isFinished),
-      let moved = try? Self.moves(from: sources, to: segment)
+      var moved = try? Self.moves(from: sources, to: segment)
     else { return false }
-    let left = try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
-    // same.
-    for copy in left where copy.old.chunk == nil { _ = try move(copy.id, to: copy.new, in: segment) }
+    // same. Where the record is, is read before anything moves: then nothing can fail half-way.
+    for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
+      if try index.contains(index.fingerprint(of: copy.id), at: copy.old.place) { continue }
+      if let known = try location(of: copy.id), known.sequence == copy.new.sequence {
+        moved.copies[number].old = known
+      }
+    }
+    try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
     return true
   }
 
   /// Takes in a segment frame by frame.
   private func merge(_ segment: Segment) throws(StorageError) {
+    // All that is read is read before anything moves, but where fingerprints are the same.
+    var frames: [(entry: FooterEntry, previousVersion: PreviousVersion)] = []
+    for entry in try segment.footerEntries() {
+      frames.append((entry, try previousVersion(of: entry.id, entry.kind)))
+    }
     segments.insert(segment)
     do throws(StorageError) {
-      for entry in try segment.footerEntries() { try merge(entry, in: segment) }
+      for (entry, previousVersion) in frames { try merge(entry, in: segment, after: previousVersion) }
     } catch {
       // It is not taken in by half: the next look begins with it again.
       segments.remove(segment.number)
@@ -435,8 +448,10 @@ extension Catalog {
     return copies.count == results.count ? (copies, dropped) : nil
   }
 
-  /// Takes in a frame that may be known at another place, or not at all.
-  func merge(_ entry: FooterEntry, in segment: Segment) throws(StorageError) {
+  /// Takes in a frame that may be known at another place, or not at all, as was looked up before.
+  func merge(
+    _ entry: FooterEntry, in segment: Segment, after previousVersion: PreviousVersion
+  ) throws(StorageError) {
     let location = Location(entry, segment: segment.number)
     if let mark = entry.chunk {
       guard let known = chunks.chunk(mark.number, of: entry.id) else { return }
@@ -445,25 +460,15 @@ extension Catalog {
         to: LargeValue.Chunk(place: location.place, payloadByteCount: entry.payloadByteCount))
       return
     }
-    if try !move(entry.id, to: location, in: segment) {
-      try apply(entry, in: segment, after: beginLookup(of: entry.id))
-    }
-  }
-
-  /// Gives a record the place of a copy of its newest frame.
-  ///
-  /// - Returns: Whether it is one.
-  private func move(_ id: ID16, to location: Location, in segment: Segment) throws(StorageError) -> Bool {
-    let fingerprint = index.fingerprint(of: id)
-    while let known = try resolve(id, fingerprint), known.sequence == location.sequence,
+    guard let known = previousVersion.location, known.sequence == location.sequence,
       known.segment != location.segment
-    {
-      guard try index.replace(fingerprint, at: known.place, with: location.place) else { continue }
-      segments.replaceLive(
-        known.liveByteCount, in: segments[known.segment], with: location.liveByteCount, in: segment)
-      return true
+    else { return try apply(entry, in: segment, after: previousVersion) }
+    // A copy of its newest frame; or of an earlier one of that transaction, as another has come since.
+    guard try index.replace(previousVersion.fingerprint, at: known.place, with: location.place) else {
+      return try apply(entry, in: segment, after: beginLookup(of: entry.id))
     }
-    return false
+    segments.replaceLive(
+      known.liveByteCount, in: segments[known.segment], with: location.liveByteCount, in: segment)
   }
 
   /// Forgets what still stands in a segment that is not live any more, or behind an offset of it: all that

@@ -240,7 +240,7 @@ extension Journal {
     do {
       catalog.arrangement.enter()
       defer { catalog.arrangement.leave() }
-      _ = try fromStorage(catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped))
+      try fromStorage(catalog.adopt(segment, of: sources, output.copies, dropped: output.dropped))
     }
     // A second transaction names a floor above the first: a witness that must survive before anything is
     // deleted.
