@@ -101,7 +101,7 @@ extension Store {
       in: storage, storeID: id.bytes, options: options.journal(telling: events))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: TwinFinding(),
-      schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage).read(of: id.bytes)),
+      schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage)),
       events: events)
     store.trustSchemas(true)
     store.beginFollowing()
@@ -122,9 +122,8 @@ extension Store {
       let vault = Vault(
         found.keyring, other: found.other,
         outside: OutsideFiles(storage: storage, storeID: storeID, device: options.deviceSecret))
-      // The log is read before the file, which is then never older.
       let file = SchemaFile(storage: storage)
-      let schemas = try SchemaCopies(of: journal, and: file.read(of: storeID, vault), vault)
+      let schemas = try SchemaCopies(of: journal, and: file, vault)
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: found.finding,
         schemas: schemas, events: events)

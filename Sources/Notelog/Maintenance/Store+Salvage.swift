@@ -106,7 +106,7 @@ extension Store {
     options.isReadOnly = true
     let schemas = try withJournal(of: target, options) { journal throws(NotelogError) in
       try SchemaCopies(
-        of: journal, and: SchemaFile(storage: source).read(of: storeID),
+        of: journal, and: SchemaFile(storage: source),
         stale: Set(summary.olderVersions.map(\.bytes)))
     }
     if schemas.chosen.isEmpty { return schemas }

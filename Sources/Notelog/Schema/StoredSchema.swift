@@ -73,6 +73,11 @@ extension StoredSchema {
   static let version: UInt8 = 1
   static let macByteCount = 32
 
+  /// The collection that a schema's bytes name; nothing where they are too few.
+  static func collection(of bytes: RawSpan) -> UInt16? {
+    bytes.byteCount < 4 ? nil : bytes.load(UInt16.self, at: 2)
+  }
+
   /// The schema's bytes, the MAC not among them.
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []

@@ -16,10 +16,12 @@ struct SchemaFile: Sendable {
   let storage: any Storage
 
   /// Reads the file: the schemas in it, by the numbers of their collections. What is wrong with it is no
-  /// error: it is the second copy.
-  func read(of storeID: ID16, _ vault: Vault? = nil) -> FileCopy<[UInt16: SchemaRegistry.Stored]> {
+  /// error: it is the second copy. It mostly holds what is known already, which is taken as it is.
+  func read(
+    of storeID: ID16, _ vault: Vault? = nil, knowing known: [UInt16: SchemaRegistry.Stored] = [:]
+  ) -> FileCopy<[UInt16: SchemaRegistry.Stored]> {
     FileCopy(Self.name, in: storage, upTo: Limits.schemaFileBytes) { bytes throws(NotelogError) in
-      try Self.parse(bytes.rawSpan, of: storeID, vault)
+      try Self.parse(bytes.rawSpan, of: storeID, vault, knowing: known)
     }
   }
 
@@ -59,7 +61,8 @@ extension SchemaFile {
 
   /// The schemas in a file's bytes; their MACs are checked at unlock.
   static func parse(
-    _ bytes: RawSpan, of storeID: ID16, _ vault: Vault? = nil
+    _ bytes: RawSpan, of storeID: ID16, _ vault: Vault? = nil,
+    knowing known: [UInt16: SchemaRegistry.Stored] = [:]
   ) throws(NotelogError) -> [UInt16: SchemaRegistry.Stored] {
     let end = bytes.byteCount - checksumByteCount
     guard bytes.byteCount <= Limits.schemaFileBytes, end >= headByteCount,
@@ -85,7 +88,7 @@ extension SchemaFile {
       let length = Int(try cursor.integer(as: UInt32.self, "a schema's length"))
       let start = try cursor.skip(length, "a schema")
       let stored = try SchemaRegistry.Stored(
-        parsing: bytes.extracting(start..<start + length), of: storeID, vault)
+        parsing: bytes.extracting(start..<start + length), of: storeID, vault, knowing: known)
       guard stored.plan.number > last else { throw NotelogError(.damaged, "the schemas don't ascend") }
       last = stored.plan.number
       schemas[last] = stored
@@ -100,16 +103,25 @@ extension SchemaRegistry.Stored {
   var byteCount: Int { bytes.count + mac.count }
 
   /// Reads a schema and the MAC behind it, which is checked at unlock, and makes it ready for use: with the
-  /// vault, which tells generations of one key, where values are to be sealed.
-  init(parsing both: RawSpan, of storeID: ID16, _ vault: Vault?) throws(NotelogError) {
+  /// vault, which tells generations of one key, where values are to be sealed. One that is known is taken.
+  init(
+    parsing both: RawSpan, of storeID: ID16, _ vault: Vault?, knowing known: [UInt16: Self] = [:]
+  ) throws(NotelogError) {
     guard both.byteCount > StoredSchema.macByteCount else {
       throw NotelogError(.damaged, "a schema has no MAC")
     }
     let split = both.byteCount - StoredSchema.macByteCount
     let bytes = both.extracting(0..<split)
+    let mac = both.extracting(split..<both.byteCount)
+    if let same = StoredSchema.collection(of: bytes).flatMap({ known[$0] }),
+      same.bytes.rawSpan.elementsEqual(bytes), same.mac.rawSpan.elementsEqual(mac)
+    {
+      self = same
+      return
+    }
     self.init(
       plan: try CollectionPlan(StoredSchema(parsing: bytes), storeID: storeID, vault), bytes: bytes.array(),
-      mac: both.extracting(split..<both.byteCount).array())
+      mac: mac.array())
   }
 }
 
@@ -128,16 +140,16 @@ struct SchemaCopies: Sendable {
   private(set) var revisions: [ID16: UInt64] = [:]
   private(set) var finding = SchemaFinding()
 
-  /// Reads the schemas of a log, and looks at what the file offers.
+  /// Reads the schemas of a log, and then what the file offers, which is never older.
   ///
   /// - Parameters:
   ///   - journal: The log.
-  ///   - file: The file as it was found, which is read after the log was opened: then it is never older.
+  ///   - file: The file.
   ///   - vault: The keys, where the schemas are to be used.
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
   /// - Throws: `closed`.
   init(
-    of journal: Journal, and file: FileCopy<[UInt16: SchemaRegistry.Stored]>, _ vault: Vault? = nil,
+    of journal: Journal, and file: SchemaFile, _ vault: Vault? = nil,
     stale: Set<ID16> = []
   ) throws(NotelogError) {
     var buffer = ReadBuffer()
@@ -165,6 +177,7 @@ struct SchemaCopies: Sendable {
         }
       }
     }
+    let file = file.read(of: journal.storeID, vault, knowing: chosen)
     let offered = file.content ?? [:]
     let isEmpty = chosen.isEmpty && unreadable.isEmpty
     if file.state != .missing || !isEmpty { finding.file = file.state }

@@ -62,7 +62,8 @@ extension Store {
       try naming(place, vault.unlock(secret, checking: schemas))
     }
     // What another process has stored since they were listed.
-    try naming(place, vault.check(registry.withLock { $0.byNumber.sealed }))
+    let known = registry.withLock { $0.byNumber.sealed }
+    if !known.elementsEqual(schemas, by: ==) { try naming(place, vault.check(known)) }
     if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(everything: true) }

@@ -105,8 +105,7 @@ extension Store {
       trustSchemas(false)
     }
     // A schema whose MAC does not check opens nothing, as at unlocking: INV-M2.
-    let file = SchemaFile(storage: storage).read(of: storeID, vault)
-    guard let copies = try? SchemaCopies(of: journal, and: file, vault),
+    guard let copies = try? SchemaCopies(of: journal, and: SchemaFile(storage: storage), vault),
       (try? vault.check(copies.chosen.sealed)) != nil
     else {
       trustSchemas(false)

@@ -220,8 +220,9 @@ extension Keyring {
   /// not been stored anew, they are the schemas of that moment, byte for byte: who has the former root makes
   /// no others.
   func check(_ schemas: [SealedSchema], root: borrowing Secret) throws(CryptoError) {
+    let key = try derive("NL1/schema", root: root)
     for (index, schema) in schemas.enumerated() {
-      let mac = try schemaMAC(schema.bytes.rawSpan, root: root)
+      let mac = try OpenSSL.hmacSHA256(key: key.bytes, schema.bytes.rawSpan)
       if OpenSSL.areEqual(mac, schema.mac) { continue }
       guard let former = wrappingKeys.first(where: { $0.role == WrappingKey.formerSchemasRole }) else {
         throw .tamperedSchema(index)
