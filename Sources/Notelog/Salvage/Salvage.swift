@@ -12,15 +12,15 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - source: The folder with the pile.
-  ///   - target: An empty folder.
+  ///   - target: The folder of a store that is being made: there is no segment in it yet.
   ///   - storeID: The store to salvage, where the pile holds several; otherwise the one that most bytes
   ///     belong to.
   ///   - keepsPossiblyStale: Whether a record whose newest version is lost is saved in an older one.
   ///   - options: As for creating the new store.
   ///   - progress: Told how far it has come, after each file.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notAStore` where nothing says which store it is; `alreadyExists`, `busy`, `full`,
-  ///   `inputOutput` of the target; `cancelled`.
+  /// - Throws: `notFound` where nothing says which store it is; `busy`, `full`, `inputOutput` of the target;
+  ///   `cancelled`.
   static func salvage(
     from source: any Storage, to target: any Storage, storeID: ID16? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
@@ -28,14 +28,6 @@ extension Journal {
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try takeLock(target)
     defer { lock.close() }
-    let names = try fromStorage(target.names(in: ""))
-    guard !names.contains(where: { FileName.segmentNumber($0) != nil }) else {
-      throw NotelogError(.alreadyExists, "there is a store here already")
-    }
-    // What an earlier salvage left unfinished.
-    for name in names where FileName.isPartial(name) {
-      try fromStorage(target.remove(name))
-    }
     var salvage = Salvage(
       source: source, target: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
     return try salvage.run(storeID: storeID, progress)
@@ -109,8 +101,8 @@ struct Salvage {
   }
 
   private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
-    let range = Layout.firstFrameOffset..<max(Layout.firstFrameOffset, file.keptByteCount)
-    var scan = SalvageScan(file, index: index, floor: pile.floor, isReplaced: false, range)
+    var scan = SalvageScan(
+      file: file, index: index, floor: pile.floor, isReplaced: false, walk: file.walk(to: file.keptByteCount))
     try scan.run(&table, &report)
     report.files.append(file.name)
     raiseSequence(to: max(scan.highestSequence + 1, file.header?.firstSequence ?? 0))
@@ -132,8 +124,8 @@ struct Salvage {
   ) throws(StorageError) {
     let start = file.isReplaced ? Layout.firstFrameOffset : file.keptByteCount
     guard start < file.byteCount else { return }
-    let range = min(aligned(start), file.byteCount)..<file.byteCount
-    var scan = SalvageScan(file, index: index, floor: floor, isReplaced: true, range)
+    let walk = file.walk(from: min(aligned(start), file.byteCount))
+    var scan = SalvageScan(file: file, index: index, floor: floor, isReplaced: true, walk: walk)
     try scan.run(&table, &report)
     raiseSequence(to: scan.highestSequence + 1)
     if file.isReplaced { report.files.append(file.name) }
@@ -225,28 +217,20 @@ struct Salvage {
 
 /// Finds the frames of a file that happened.
 struct SalvageScan: ~Copyable {
-  private let file: SalvageFile
-  private let index: Int
-  private let floor: LogPosition
+  fileprivate let file: SalvageFile
+  fileprivate let index: Int
+  fileprivate let floor: LogPosition
   /// Whether the frames only stand in for others.
-  private let isReplaced: Bool
-  private var walk: SegmentWalk
+  fileprivate let isReplaced: Bool
+  fileprivate var walk: SegmentWalk
   /// Frames that wait for their transaction's commit mark, and whether they are whole.
-  private var pending: [(entry: FooterEntry, isWhole: Bool)] = []
-  private var sawMark = false
-  private(set) var highestSequence: UInt64 = 0
+  fileprivate var pending: [(entry: FooterEntry, isWhole: Bool)] = []
+  fileprivate var sawMark = false
+  fileprivate var highestSequence: UInt64 = 0
   /// Where frames were that can't be read.
-  private(set) var lost: [Range<Int>] = []
+  fileprivate var lost: [Range<Int>] = []
   /// Where the last bytes begin that are no frame; nothing where there are none.
-  private(set) var rest: Int?
-
-  init(_ file: SalvageFile, index: Int, floor: LogPosition, isReplaced: Bool, _ range: Range<Int>) {
-    self.file = file
-    self.index = index
-    self.floor = floor
-    self.isReplaced = isReplaced
-    walk = file.walk(from: range.lowerBound, to: range.upperBound)
-  }
+  fileprivate var rest: Int?
 
   /// Goes through the frames.
   mutating func run(
