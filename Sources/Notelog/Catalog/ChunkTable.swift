@@ -224,12 +224,12 @@ final class ChunkTable: Sendable {
 struct ChunkScan {
   private(set) var values: [ID16: LargeValue] = [:]
   /// Records that refer to large values, and where their frames are.
-  private(set) var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
+  var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
 
   /// Takes in a chunk that a footer lists.
   ///
-  /// - Returns: The large values that a record's envelope names: ``add(_:_:at:)`` takes them in, where the
-  ///   record is the newest version.
+  /// - Returns: The large values that a record's envelope names: where the record is the newest version, it
+  ///   is one of the ``owners``.
   mutating func apply(_ entry: FooterEntry, _ envelope: RawSpan, in segment: UInt32) -> [ID16] {
     if let mark = entry.chunk {
       let place = FrameAddress(segment: segment, offset: entry.offset)
@@ -241,20 +241,6 @@ struct ChunkScan {
 
   /// The values that no envelope names.
   var unnamed: Set<ID16> { Set(values.keys).subtracting(owners.flatMap { $0.values }) }
-
-  /// Takes in values that a record refers to, by its envelope or its body.
-  mutating func add(_ record: ID16, _ values: [ID16], at place: FrameAddress) {
-    owners.append((record, values, place))
-  }
-
-  /// Forgets records that are not the newest versions.
-  mutating func keepOwners(where isCurrent: (ID16, FrameAddress) throws(StorageError) -> Bool)
-    throws(StorageError)
-  {
-    var kept: [(record: ID16, values: [ID16], place: FrameAddress)] = []
-    for owner in owners where try isCurrent(owner.record, owner.place) { kept.append(owner) }
-    owners = kept
-  }
 }
 
 // MARK: - Where the chunks of one large value are: FORMAT.md §8.

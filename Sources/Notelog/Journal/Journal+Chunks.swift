@@ -89,7 +89,7 @@ extension Journal {
             (entry, envelope) throws(StorageError) in
             let named = scan.apply(entry, envelope, in: number)
             if !named.isEmpty, try isCurrent(entry, in: segment) {
-              scan.add(entry.id, named, at: FrameAddress(segment: number, offset: entry.offset))
+              scan.owners.append((entry.id, named, FrameAddress(segment: number, offset: entry.offset)))
             }
           }
         }
@@ -104,7 +104,8 @@ extension Journal {
             guard entry.kind == .record else { return }
             let values = Self.values(of: entry, &reader)
             if values.contains(where: unnamed.contains), try isCurrent(entry, in: segment) {
-              scan.add(entry.id, values, at: FrameAddress(segment: segment.number, offset: entry.offset))
+              scan.owners.append(
+                (entry.id, values, FrameAddress(segment: segment.number, offset: entry.offset)))
             }
           }
         }

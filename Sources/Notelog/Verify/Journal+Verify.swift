@@ -92,15 +92,19 @@ extension Journal {
       scan.withLock {
         let named = $0.apply(entry, envelope, in: segment)
         if !named.isEmpty {
-          $0.add(entry.id, named, at: FrameAddress(segment: segment, offset: entry.offset))
+          $0.owners.append((entry.id, named, FrameAddress(segment: segment, offset: entry.offset)))
         }
       }
     }
     var chunks = scan.withLock { $0 }
-    try fromStorage(
-      chunks.keepOwners { (record, place) throws(StorageError) in
-        try catalog.index.contains(catalog.index.fingerprint(of: record), at: place)
-      })
+    let owners = chunks.owners
+    chunks.owners = []
+    for owner in owners
+    where try fromStorage(
+      catalog.index.contains(catalog.index.fingerprint(of: owner.record), at: owner.place))
+    {
+      chunks.owners.append(owner)
+    }
     return chunks
   }
 }
