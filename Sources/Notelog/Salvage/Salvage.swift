@@ -28,9 +28,11 @@ extension Journal {
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try takeLock(target)
     defer { lock.close() }
+    var report = SalvageSummary()
+    let pile = try SalvagePile(source, storeID: storeID, &report)
     var salvage = Salvage(
-      source: source, target: target, options: options, keepsPossiblyStale: keepsPossiblyStale)
-    return try salvage.run(storeID: storeID, progress)
+      target: target, options: options, keepsPossiblyStale: keepsPossiblyStale, pile: pile, report: report)
+    return try salvage.run(progress)
   }
 }
 
@@ -39,23 +41,25 @@ extension Journal {
 /// Two passes over the files: the first finds out where each record's newest version is, the second copies
 /// it.
 struct Salvage {
-  let source: any Storage
   let target: any Storage
   let options: JournalOptions
   /// Whether a record whose newest version is lost is saved in an older one.
   let keepsPossiblyStale: Bool
 
-  fileprivate var report = SalvageSummary()
+  fileprivate var pile: SalvagePile
+  fileprivate var report: SalvageSummary
   fileprivate var table = SalvageTable()
   fileprivate var nextSequence: UInt64 = 1
   /// Where frames were, by segment, and under nil in files that nobody knows the number of: what they held
   /// may be newer than anything.
   fileprivate var lost: [UInt32?: [Range<Int>]] = [:]
+  /// The number of the segment that is written next, and those that were.
+  fileprivate var number: UInt32 = 1
+  fileprivate var live = LiveSet()
+  /// The large values that saved records refer to, by a record of each.
+  fileprivate var values: [ID16: ID16] = [:]
 
-  mutating func run(
-    storeID: ID16?, _ told: @escaping WorkProgress.Report
-  ) throws(NotelogError) -> SalvageSummary {
-    var pile = try SalvagePile(source, storeID: storeID, &report)
+  mutating func run(_ told: @escaping WorkProgress.Report) throws(NotelogError) -> SalvageSummary {
     report.store = pile.storeID
     // Each byte is read at least twice, and most are written once.
     let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
@@ -65,29 +69,28 @@ struct Salvage {
       try progress.advance(by: file.byteCount)
     }
     raiseSequence(to: pile.witnesses.nextSequence)
-    try scanAll(pile, &progress)
+    try scanAll(&progress)
     for number in pile.missing {
       lost[number, default: []].append(0..<FormatLimits.maximumSegmentByteCount)
       if !pile.unopened.contains(number) { report.add(Finding(.missingSegment, segment: number)) }
     }
     let witness = lost.isEmpty ? nil : SalvageWitness(of: pile, lost)
     if !lost.isEmpty, witness?.covers(lost) != true { report.possiblyStaleBelow = nextSequence }
-    let survivors = chooseSurvivors(pile, witness)
+    let survivors = chooseSurvivors(witness)
     table.forgetRecords()
-    var writer = SalvageWriter(to: target, storeID: pile.storeID, options: options, pile: pile)
-    try writer.write(survivors, table, nextSequence: nextSequence, &report, &progress)
-    noteUnreadable(pile)
-    for file in pile.files { file.file.close() }
+    try write(survivors, &progress)
+    for file in pile.files {
+      for range in file.file.unreadable { report.add(.unreadableBytes, in: file, range) }
+      file.file.close()
+    }
     pile.witnesses.checkpoint.found?.file.close()
     return report
   }
 
   /// Finds out what there is of each record.
-  private mutating func scanAll(
-    _ pile: SalvagePile, _ progress: inout WorkProgress
-  ) throws(NotelogError) {
+  private mutating func scanAll(_ progress: inout WorkProgress) throws(NotelogError) {
     for (index, file) in pile.files.enumerated() where !file.isReplaced {
-      try fromStorage(scan(file, index, pile))
+      try fromStorage(scan(file, index))
       try progress.advance(by: file.byteCount)
     }
     for (index, file) in pile.files.enumerated() where !file.isReplaced {
@@ -95,12 +98,12 @@ struct Salvage {
     }
     // What was replaced comes last: it only stands in for what the others should have.
     for (index, file) in pile.files.enumerated() {
-      try fromStorage(scanReplaced(file, index, pile.floor))
+      try fromStorage(scanReplaced(file, index))
       if file.isReplaced { try progress.advance(by: file.byteCount) }
     }
   }
 
-  private mutating func scan(_ file: SalvageFile, _ index: Int, _ pile: SalvagePile) throws(StorageError) {
+  private mutating func scan(_ file: SalvageFile, _ index: Int) throws(StorageError) {
     var scan = SalvageScan(
       file: file, index: index, floor: pile.floor, isReplaced: false, walk: file.walk(to: file.keptByteCount))
     try scan.run(&table, &report)
@@ -119,13 +122,11 @@ struct Salvage {
   }
 
   /// What was replaced, or cut: its frames stand in where others are damaged.
-  private mutating func scanReplaced(
-    _ file: SalvageFile, _ index: Int, _ floor: LogPosition
-  ) throws(StorageError) {
+  private mutating func scanReplaced(_ file: SalvageFile, _ index: Int) throws(StorageError) {
     let start = file.isReplaced ? Layout.firstFrameOffset : file.keptByteCount
     guard start < file.byteCount else { return }
     let walk = file.walk(from: min(aligned(start), file.byteCount))
-    var scan = SalvageScan(file: file, index: index, floor: floor, isReplaced: true, walk: walk)
+    var scan = SalvageScan(file: file, index: index, floor: pile.floor, isReplaced: true, walk: walk)
     try scan.run(&table, &report)
     raiseSequence(to: scan.highestSequence + 1)
     if file.isReplaced { report.files.append(file.name) }
@@ -142,9 +143,7 @@ struct Salvage {
   }
 
   /// Which frames are saved, in the order of the files; and what is lost.
-  private mutating func chooseSurvivors(
-    _ pile: SalvagePile, _ witness: SalvageWitness?
-  ) -> [SalvageTable.Place] {
+  private mutating func chooseSurvivors(_ witness: SalvageWitness?) -> [SalvageTable.Place] {
     var survivors: [SalvageTable.Place] = []
     var knownCount = 0
     for id in table.ids {
@@ -153,10 +152,10 @@ struct Salvage {
       var lostPlace = known.flatMap { witness?.lostPlace(of: id, olderThan: $0) }
       if let lostPlace, !lostPlace.isTombstone { knownCount += 1 }
       // What is lost there may be what is known: a footer lists it, and another file may stand in for it.
-      if let newest = entry.newest, place(of: newest, pile) == lostPlace { lostPlace = nil }
+      if let newest = entry.newest, place(of: newest) == lostPlace { lostPlace = nil }
       guard let newest = entry.newest else {
         // Only what was replaced has it: it was deleted since, unless that is what is lost.
-        if let lostPlace, !lostPlace.isTombstone { noteLost(id, nil, at: lostPlace, pile) }
+        if let lostPlace, !lostPlace.isTombstone { noteLost(id, nil, at: lostPlace) }
         if report.possiblyStaleBelow > 0 || lostPlace?.isTombstone == false {
           keepOlder(id, entry.sound, &survivors)
         }
@@ -167,7 +166,7 @@ struct Salvage {
       } else if lostPlace == nil, let sound = entry.sound, sound.sequence == newest.sequence {
         survivors.append(sound.place)
       } else {
-        noteLost(id, newest, at: lostPlace, pile)
+        noteLost(id, newest, at: lostPlace)
         keepOlder(id, entry.sound, &survivors)
       }
     }
@@ -177,7 +176,7 @@ struct Salvage {
     return survivors
   }
 
-  private func place(of version: SalvageTable.Version, _ pile: SalvagePile) -> FrameAddress? {
+  private func place(of version: SalvageTable.Version) -> FrameAddress? {
     pile.files[Int(version.place.segment)].number.map {
       FrameAddress(segment: $0, offset: version.place.offset, isTombstone: version.place.isTombstone)
     }
@@ -186,7 +185,7 @@ struct Salvage {
   /// Notes a record whose newest frame is lost: where the checkpoint says that it was, or where a file names
   /// it.
   private mutating func noteLost(
-    _ id: ID16, _ newest: SalvageTable.Version?, at lostPlace: FrameAddress?, _ pile: SalvagePile
+    _ id: ID16, _ newest: SalvageTable.Version?, at lostPlace: FrameAddress?
   ) {
     if let lostPlace {
       report.add(Finding(.record, segment: lostPlace.segment, offset: lostPlace.offset, record: id))
@@ -204,12 +203,6 @@ struct Salvage {
     guard keepsPossiblyStale, let sound, !sound.place.isTombstone else { return }
     survivors.append(sound.place)
     report.olderVersions.append(RecordID(id))
-  }
-
-  private mutating func noteUnreadable(_ pile: SalvagePile) {
-    for file in pile.files {
-      for range in file.file.unreadable { report.add(.unreadableBytes, in: file, range) }
-    }
   }
 }
 
@@ -331,48 +324,28 @@ struct SalvageScan: ~Copyable {
 
 // MARK: - Writes what was salvaged into a new store: docs/maintenance.md, "Salvage".
 
-/// Copies frames into compacted segments, and ends them with a segment of the log that makes them a store.
-struct SalvageWriter {
-  private let target: any Storage
-  private let storeID: ID16
-  /// What is saved begins a history of its own.
-  private let branch: Branch
-  private let options: JournalOptions
-  private let pile: SalvagePile
-  private let aim: Int
-  private var number: UInt32 = 1
-  private var live = LiveSet()
-  /// The large values that saved records refer to, by a record of each.
-  private var values: [ID16: ID16] = [:]
-
-  init(to target: any Storage, storeID: ID16, options: JournalOptions, pile: SalvagePile) {
-    self.target = target
-    self.storeID = storeID
-    branch = options.newBranch(keepsTimes: options.keepsCommitTimes)
-    self.options = options
-    self.pile = pile
-    aim = options.segmentByteCount ?? SegmentSize.largest
-  }
-
-  mutating func write(
-    _ survivors: [SalvageTable.Place], _ table: SalvageTable, nextSequence: UInt64,
-    _ report: inout SalvageSummary, _ progress: inout WorkProgress
+extension Salvage {
+  /// Copies frames into compacted segments, and ends them with a segment of the log that makes them a store.
+  private mutating func write(
+    _ survivors: [SalvageTable.Place], _ progress: inout WorkProgress
   ) throws(NotelogError) {
-    try copy(survivors, &report, &progress)
+    // What is saved begins a history of its own.
+    let branch = options.newBranch(keepsTimes: options.keepsCommitTimes)
+    try copy(survivors, branch, &progress)
     let chunks = values.keys.flatMap { table.chunks[$0, default: [:]].values }.sorted { $0.bits < $1.bits }
-    noteMissingChunks(table, &report)
-    try copy(chunks, &report, &progress)
-    try fromStorage(writeLogSegment(firstSequence: nextSequence))
+    noteMissingChunks()
+    try copy(chunks, branch, &progress)
+    try fromStorage(writeLogSegment(branch))
   }
 
   /// Copies frames, each checked once more, into as many segments as they take.
   private mutating func copy(
-    _ places: [SalvageTable.Place], _ report: inout SalvageSummary, _ progress: inout WorkProgress
+    _ places: [SalvageTable.Place], _ branch: Branch, _ progress: inout WorkProgress
   ) throws(NotelogError) {
     var next = 0
     while next < places.count {
       let byteCountBefore = report.byteCount
-      next = try fromStorage(copySegment(places, from: next, &report))
+      next = try fromStorage(copySegment(places, from: next, branch))
       try progress.advance(by: report.byteCount - byteCountBefore)
     }
   }
@@ -381,17 +354,19 @@ struct SalvageWriter {
   ///
   /// - Returns: The index of the first place that is not in it.
   private mutating func copySegment(
-    _ places: [SalvageTable.Place], from first: Int, _ report: inout SalvageSummary
+    _ places: [SalvageTable.Place], from first: Int, _ branch: Branch
   ) throws(StorageError) -> Int {
     let salt = options.random()
+    let aim = options.segmentByteCount ?? SegmentSize.largest
     var builder = try SegmentBuilder(in: target, number: number, salt: salt)
     var next = first
     do throws(StorageError) {
       while next < places.count, builder.end < aim {
         let index = Int(places[next].segment)
-        var reader = pile.files[index].reader()
+        let file = pile.files[index]
+        var reader = file.reader()
         while next < places.count, Int(places[next].segment) == index, builder.end < aim {
-          try copy(places[next], from: pile.files[index], &reader, to: &builder, &report)
+          try copy(places[next], from: file, &reader, to: &builder)
           next += 1
         }
       }
@@ -400,7 +375,7 @@ struct SalvageWriter {
       throw error
     }
     let header = SegmentHeader(
-      .compacted, number: number, storeID: storeID, branch: branch, salt: salt, firstSequence: 0,
+      .compacted, number: number, storeID: pile.storeID, branch: branch, salt: salt, firstSequence: 0,
       floor: .zero, live: LiveSet())
     live.insert(try builder.publish { _ in header })
     number += 1
@@ -409,7 +384,7 @@ struct SalvageWriter {
 
   private mutating func copy(
     _ place: SalvageTable.Place, from file: SalvageFile, _ reader: inout SegmentReader,
-    to builder: inout SegmentBuilder, _ report: inout SalvageSummary
+    to builder: inout SegmentBuilder
   ) throws(StorageError) {
     let offset = place.offset
     guard let header = try reader.wholeFrame(at: offset) else {
@@ -427,7 +402,7 @@ struct SalvageWriter {
   }
 
   /// A value is whole if its chunks run from 0 to the one that says it is the last.
-  private func noteMissingChunks(_ table: SalvageTable, _ report: inout SalvageSummary) {
+  private mutating func noteMissingChunks() {
     for (value, record) in values.sorted(by: { $0.key < $1.key }) {
       let last = table.lastChunks[value]
       let isWhole = last.map { last in
@@ -439,10 +414,10 @@ struct SalvageWriter {
 
   /// The segment that appending will go on in. It is what makes the segments before it a store, so it comes
   /// last.
-  private func writeLogSegment(firstSequence: UInt64) throws(StorageError) {
+  private func writeLogSegment(_ branch: Branch) throws(StorageError) {
     let header = SegmentHeader(
-      .log, number: number, storeID: storeID, branch: branch, salt: options.random(),
-      firstSequence: firstSequence,
+      .log, number: number, storeID: pile.storeID, branch: branch, salt: options.random(),
+      firstSequence: nextSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
     let start = header.start(live: live)
     try target.replaceWhole(FileName.segment(number), with: start.bytes.array())
