@@ -20,9 +20,8 @@ struct OldVersion: Sendable {
 /// What live snapshots see and the index no longer says.
 final class OldVersions: Sendable {
   private struct State {
-    /// The sequence numbers of live snapshots, by ticket.
-    var snapshots: [UInt64: UInt64] = [:]
-    var nextTicket: UInt64 = 0
+    /// How many live snapshots there are of each sequence number.
+    var snapshots: [UInt64: Int] = [:]
     var versions: [ID16: [OldVersion]] = [:]
     /// Segments that another process has compacted away. Here a large value lives as long as a snapshot sees
     /// it, there it does not.
@@ -39,14 +38,9 @@ final class OldVersions: Sendable {
   var snapshotCount: Int { liveCount.load(ordering: .acquiring) }
 
   /// Begins to keep what a snapshot sees. Nothing becomes visible meanwhile: the caller sees to that.
-  func begin(_ sequence: UInt64) -> UInt64 {
+  func begin(_ sequence: UInt64) {
     liveCount.add(1, ordering: .acquiringAndReleasing)
-    return state.withLock { state in
-      let ticket = state.nextTicket
-      state.nextTicket += 1
-      state.snapshots[ticket] = sequence
-      return ticket
-    }
+    state.withLock { $0.snapshots[sequence, default: 0] += 1 }
   }
 
   /// Keeps segments that another process has compacted away, as long as there is a snapshot.
@@ -57,16 +51,18 @@ final class OldVersions: Sendable {
   /// The segments that another process has compacted away since the oldest snapshot was made.
   var departed: [Segment] { state.withLock { $0.departed } }
 
-  /// Forgets what only this snapshot saw.
-  func end(_ ticket: UInt64) {
+  /// Forgets what only a snapshot of this sequence number saw, where it is the last.
+  func end(_ sequence: UInt64) {
     state.withLock { state in
-      state.snapshots[ticket] = nil
+      state.snapshots[sequence, default: 0] -= 1
+      guard state.snapshots[sequence] == 0 else { return }
+      state.snapshots[sequence] = nil
       if state.snapshots.isEmpty {
         state.versions = [:]
         state.departed = []
         return
       }
-      let sequences = Array(state.snapshots.values)
+      let sequences = state.snapshots.keys
       for (id, versions) in state.versions {
         let kept = versions.filter { version in sequences.contains { version.isVisible(at: $0) } }
         state.versions[id] = kept.isEmpty ? nil : kept
@@ -78,7 +74,7 @@ final class OldVersions: Sendable {
   /// Keeps a version that is about to be overwritten, if a snapshot sees it.
   func note(_ id: ID16, _ version: OldVersion) {
     state.withLock { state in
-      guard state.snapshots.values.contains(where: { version.isVisible(at: $0) }) else { return }
+      guard state.snapshots.keys.contains(where: { version.isVisible(at: $0) }) else { return }
       // Noted before at another place: compaction moved it in between.
       state.versions[id, default: []].removeAll { $0.sequence == version.sequence }
       state.versions[id, default: []].append(version)

@@ -19,7 +19,6 @@ final class Snapshot: Sendable {
   let areWhole: [Bool]
   /// Where the log ended.
   let end: LogPosition
-  private let ticket: UInt64
 
   init(of journal: Journal) {
     self.journal = journal
@@ -27,17 +26,18 @@ final class Snapshot: Sendable {
     // Between the moves of a compaction a record would be seen twice, or not at all.
     catalog.arrangement.enter()
     defer { catalog.arrangement.leave() }
-    (sequence, end, ticket, segments, areWhole) = journal.log.state.withLock { state in
+    (sequence, end, segments, areWhole) = journal.log.state.withLock { state in
       let sequence = state.nextVisible - 1
       let end = state.visibleEnd
       // A head in which nothing is visible yet is none of its business; it may not even be the log's head
       // yet.
       let segments = catalog.inhabited.filter { $0.isFinished || $0.number <= end.segment }
-      return (sequence, end, catalog.oldVersions.begin(sequence), segments, segments.map(\.isWhole))
+      catalog.oldVersions.begin(sequence)
+      return (sequence, end, segments, segments.map(\.isWhole))
     }
   }
 
-  deinit { journal.catalog.oldVersions.end(ticket) }
+  deinit { journal.catalog.oldVersions.end(sequence) }
 
   /// Reads a record as it was.
   ///
