@@ -194,22 +194,16 @@ final class RecordFinder: Sendable {
 
 // MARK: - Finding several records at once: while one comes from memory, the others are on their way.
 
-/// What is known of a record that is looked up ahead.
-struct PendingLookup: Sendable, BitwiseCopyable {
-  let fingerprint: UInt64
-  /// Where the first candidate is; none where that isn't known yet, or there is none.
-  fileprivate(set) var place = FrameAddress.none
-
-  /// What hasn't been looked for yet.
-  static let unknown = PendingLookup(fingerprint: 0)
-}
+/// What is known of a record that is looked up ahead, and where its first candidate is: none where that isn't
+/// known yet, or there is none.
+typealias PendingLookup = (fingerprint: UInt64, place: FrameAddress)
 
 extension RecordFinder {
   /// Begins a lookup, and prefetches what says where the record is.
   func begin(_ id: ID16) -> PendingLookup {
     let fingerprint = index.fingerprint(of: id)
     index.prefetch(fingerprint)
-    return PendingLookup(fingerprint: fingerprint)
+    return (fingerprint, .none)
   }
 
   /// Finds out where the record is, and prefetches what says whether memory has it.

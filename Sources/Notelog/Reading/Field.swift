@@ -327,7 +327,7 @@ struct Prefetcher: ~Copyable {
   private let ids: [RecordID]
   private let records: RecordFinder
   /// The lookups under way, by the lowest bits of the record's place.
-  private var lookups = InlineArray<16, PendingLookup>(repeating: .unknown)
+  private var lookups = InlineArray<16, PendingLookup>(repeating: (0, .none))
 
   @usableFromInline
   init(_ ids: [RecordID], _ store: Store) {
