@@ -200,8 +200,7 @@ extension Journal {
     let (place, live) = log.state.withLock { ($0.visibleEnd, $0.live) }
     // But for the head, all are in the live set, if nothing is wrong.
     guard names.numbers.filter({ live[$0] == nil }) == [place.segment],
-      let found = try Survey.read(place.segment, in: storage), found.badCopies.isEmpty,
-      found.header.writeFlags == 0,
+      let found = try Survey.read(place.segment, in: storage), found.isIntact(of: storeID),
       let closing = try found.closing(),
       closing.speaks(of: live)
     else { return nil }

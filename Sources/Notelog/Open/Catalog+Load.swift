@@ -19,13 +19,11 @@ extension Catalog {
     let sources = examination.accepted(beside: nil)
     let end = examination.newest.map(examination.framesEnd) ?? .max
     for segment in sources { segments.insert(segment) }
-    // The one whose frames are read, if there is one, is the last of them, and takes longest.
-    let order = sources.indices.sorted { !sources[$0].hasFooter && sources[$1].hasFooter }
     let queue = WorkQueue(count: sources.count)
     let outcomes = Lock<(readings: [UInt32: EntryReading], failure: StorageError?)>(([:], nil))
     inParallel(max(1, min(threadCount, sources.count))) { _ in
       while let turn = queue.next() {
-        let segment = sources[order[turn]]
+        let segment = sources[turn]
         do throws(StorageError) {
           let limit = segment.isFinished ? .max : end
           let reading = try load(segment, upTo: limit) { visit($0, $1, segment.number) }
@@ -74,9 +72,6 @@ extension Segment {
       number: found.number, kind: found.header.kind, salt: found.salt, file: found.file, entry: entry,
       cutEnd: cutEnd)
   }
-
-  /// Whether there is a footer in it that lists its frames.
-  fileprivate var hasFooter: Bool { entry != nil && cutEnd == nil }
 }
 
 // MARK: - Opening with a checkpoint: docs/format-derived.md §31.

@@ -105,7 +105,7 @@ extension CheckpointHead {
 extension FoundSegment {
   /// Whether the header is a store's, and all of its copies are there, and a writer of this version may go
   /// on.
-  fileprivate func isIntact(of storeID: ID16) -> Bool {
+  func isIntact(of storeID: ID16) -> Bool {
     header.storeID == storeID && header.number == number && badCopies.isEmpty && header.writeFlags == 0
   }
 }
