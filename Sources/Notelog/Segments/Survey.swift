@@ -179,33 +179,30 @@ struct Survey {
         return nil
       }
     }
-    let first = copy(at: 0)
-    let second = copy(at: Layout.headerCopyOffset)
-    var header = first ?? second
-    if let second, second.number == number, header?.number != number { header = second }
+    let (first, second) = (copy(at: 0), copy(at: Layout.headerCopyOffset))
+    var copies = [first, second].compactMap(\.self)
     let trailer = try Trailer.read(file, byteCount: byteCount)
     // A footer begins with the third copy. Then it says whether it lists all that was in the segment: what
     // checks the footer checks this. Who can't read that does not go on as if it listed all.
     var isIncomplete = false
     if let trailer {
       let place = trailer.footerOffset + Layout.frameHeaderByteCount
-      if header?.number != number {
-        let third = try readHeader(file, at: place)
-        if header == nil || third?.number == number { header = third }
+      if !copies.contains(where: { $0.number == number }), let third = try readHeader(file, at: place) {
+        copies.append(third)
       }
       var state = Buffer()
       try state.fill(4, from: file, at: place + Layout.headerByteCount + 4)
       isIncomplete = state.count == 4 && state.bytes.load(UInt32.self, at: 0) == 1
     }
-    var badCopies: [Int] = []
-    if first == nil || first != header { badCopies.append(0) }
-    if second == nil || second != header { badCopies.append(Layout.headerCopyOffset) }
-    guard let header else {
+    guard let header = copies.first(where: { $0.number == number }) ?? copies.first else {
       if isUnsupported {
         throw StorageError(.version, FileName.segment(number), errno: SystemErrno.notSupported)
       }
       return nil
     }
+    var badCopies: [Int] = []
+    if first != header { badCopies.append(0) }
+    if second != header { badCopies.append(Layout.headerCopyOffset) }
     return FoundSegment(
       number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
       trailer: trailer,
