@@ -75,7 +75,7 @@ extension SalvageFile {
       + (header.map { ", store \(RecordID($0.storeID)), branch \(RecordID($0.branch.id))" } ?? "")
     try body(piece)
     do {
-      if salt == nil { salt = try SaltSolver.solve(file, byteCount: byteCount) }
+      if salt == nil { salt = try SegmentSalt(framesOf: file, byteCount: byteCount) }
       var walk = walk()
       while let header = try walk.advance() {
         if let lost = walk.lost { try body(gap(lost.range, &walk.reader)) }

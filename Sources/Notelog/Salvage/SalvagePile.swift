@@ -203,7 +203,7 @@ struct SalvagePile {
       let salt = SegmentSalt(entry.salt)
       if try SalvageFile.hasFrame(file.file, file.byteCount, under: salt) { return salt }
     }
-    return try SaltSolver.solve(file.file, byteCount: file.byteCount)
+    return try SegmentSalt(framesOf: file.file, byteCount: file.byteCount)
   }
 
   private func noteDoubled(_ report: inout SalvageSummary) {
@@ -348,52 +348,46 @@ struct SalvageFile {
 
 // MARK: - Finds the salt of a segment whose headers are lost, from its frames alone: docs/maintenance.md, "Salvage".
 
-/// Works out what a segment's salt contributes to its frames' header checksums.
-///
-/// A payload's checksum does not depend on the salt, so a frame gives itself away without it. CRC-32 is
-/// linear: from such a frame's header checksum, the checksum of the salt before it follows. Two frames that
-/// agree settle it.
-struct SaltSolver: ~Copyable {
+extension SegmentSalt {
   private static let polynomial: UInt32 = 0xEDB8_8320
   /// Frames with longer payloads don't take part: what looks like a frame must not cost much to be refused.
   private static let maximumPayloadByteCount = 1 << 16
   private static let maximumCandidates = 4096
 
-  private var votes: [UInt32: Int] = [:]
-
-  /// The salt's share, or nothing where no two frames agree.
-  static func solve(_ file: any StorageFile, byteCount: Int) throws(StorageError) -> SegmentSalt? {
-    var solver = SaltSolver()
+  /// Works out what a segment's salt contributes to its frames' header checksums; nothing where no two frames
+  /// agree.
+  ///
+  /// A payload's checksum does not depend on the salt, so a frame gives itself away without it. CRC-32 is
+  /// linear: from such a frame's header checksum, the checksum of the salt before it follows. Two frames that
+  /// agree settle it.
+  init?(framesOf file: any StorageFile, byteCount: Int) throws(StorageError) {
     var reader = SegmentReader(file, salt: SegmentSalt(0), end: byteCount)
-    var place = Layout.firstFrameOffset
-    while place + Layout.frameHeaderByteCount <= byteCount {
-      if let share = try solver.share(of: &reader, at: place, byteCount: byteCount), solver.count(share) {
-        return SegmentSalt(share: share)
-      }
-      place += 8
+    var found: Set<UInt32> = []
+    for place in stride(
+      from: Layout.firstFrameOffset, through: byteCount - Layout.frameHeaderByteCount, by: 8)
+    {
+      guard let share = try Self.share(of: &reader, at: place, byteCount: byteCount) else { continue }
+      if found.count == Self.maximumCandidates { found.removeAll(keepingCapacity: true) }
+      if found.insert(share).inserted { continue }
+      self.init(share: share)
+      return
     }
     return nil
   }
 
-  private mutating func count(_ share: UInt32) -> Bool {
-    if votes.count == Self.maximumCandidates { votes.removeAll(keepingCapacity: true) }
-    votes[share, default: 0] += 1
-    return votes[share] == 2
-  }
-
   /// What the salt's share must be if the bytes at a place are a frame with a payload that checks.
-  private func share(
+  private static func share(
     of reader: inout SegmentReader, at place: Int, byteCount: Int
   ) throws(StorageError) -> UInt32? {
     let headerEnd = place + Layout.frameHeaderByteCount
-    let (payloadByteCount, payloadChecksum, headerChecksum) = Self.claim(
+    let (payloadByteCount, payloadChecksum, headerChecksum) = claim(
       try reader.bytes(place..<headerEnd), at: place)
     guard payloadByteCount > 0, aligned(payloadByteCount) <= byteCount - headerEnd else { return nil }
     let payload = try reader.bytes(headerEnd..<headerEnd + aligned(payloadByteCount))
     guard Checksum.of(payload.extracting(first: payloadByteCount)) == payloadChecksum,
       payload.extracting(droppingFirst: payloadByteCount).isZero
     else { return nil }
-    return Self.rewound(headerChecksum, byteCount: 40)
+    return rewound(headerChecksum, byteCount: 40)
   }
 
   /// What a frame header at a place says of its payload, none where it can't be one, and what its checksum
