@@ -12,5 +12,5 @@ static inline void prefetch_line(const void *address) { __builtin_prefetch(addre
 
 #include "checksum.h"
 #include "kernelkeys.h"
-#include "sockets.h"
+#include "processes.h"
 #include "substring.h"

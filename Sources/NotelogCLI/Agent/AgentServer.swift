@@ -1,5 +1,6 @@
 // The agent: keeps unlock roots, and gives them to processes of the same user until their time is over.
 
+import CSystem
 import Foundation
 import Notelog
 
@@ -29,11 +30,13 @@ struct AgentServer: ~Copyable {
   ///   - endsWhenEmpty: Whether it ends when it keeps nothing any more.
   /// - Throws: Where an agent is running there, or the folder is not the user's alone.
   init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws {
-    Platform.refuseInspection()
+    refuse_inspection()
     guard let folder = try Descriptor.privateFolder(place.folder, creating: true) else {
       throw ToolError(.failed, "the folder '\(place.folder)' went away")
     }
-    guard folder.lock() else { throw ToolError(.busy, "an agent is running already") }
+    guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else {
+      throw ToolError(.busy, "an agent is running already")
+    }
     // Whoever listened there is gone, as it had the lock.
     folder.remove(AgentPlace.socketName)
     let end = try Interrupt.heard()
@@ -53,10 +56,10 @@ struct AgentServer: ~Copyable {
       if ready[0] { break }
       if ready[1] { answerNext() }
       // A function that handled a root may have left a part of it in a register's place on the stack.
-      Platform.clearStack()
+      Self.clearStack()
     }
     leave()
-    Platform.clearStack()
+    Self.clearStack()
   }
 
   private var isDone: Bool {
@@ -103,13 +106,17 @@ struct AgentServer: ~Copyable {
     return .done
   }
 
+  /// Overwrites 64 KiB of the stack, on which calls that have returned may have left a register's contents.
+  @_optimize(none) @inline(never)
+  private static func clearStack() { _ = InlineArray<8192, UInt64>(repeating: 0) }
+
   /// Forgets everything, and makes the place free for another agent.
   private mutating func leave() {
     guard !hasLeft else { return }
     hasLeft = true
     roots.forget(nil)
     folder.remove(AgentPlace.socketName)
-    folder.unlock()
+    flock(folder.number, LOCK_UN)
   }
 }
 

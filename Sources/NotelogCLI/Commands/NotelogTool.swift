@@ -1,5 +1,6 @@
 // The tool's entry: reads the arguments, runs the command they name, and answers with an exit code.
 
+import CSystem
 import Foundation
 
 @main
@@ -8,8 +9,9 @@ enum NotelogTool {
   static let version = "0.1.0"
 
   static func main() {
-    Platform.refuseCoreDumps()
-    Platform.refuseBacktraces()
+    // The library keeps its own secrets out of them; OpenSSL's key schedules and opened values lie in ordinary
+    // memory.
+    refuse_core_dumps()
     Interrupt.install()
     exit(run().rawValue)
   }

@@ -145,7 +145,7 @@ extension Invocation {
 
   /// Says in plain words why a path is not a store's, before anything is opened.
   func checkPath() throws {
-    let (isFolder, number) = Platform.look(at: store)
+    let (isFolder, number) = lookForFolder(at: store)
     if number == ENOENT || number == ENOTDIR { throw noStore }
     guard number == 0 else {
       throw ToolError(.failed, "cannot look at '\(store)': \(systemError(number))")

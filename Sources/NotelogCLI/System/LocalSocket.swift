@@ -10,8 +10,7 @@ extension Descriptor {
     let mask = umask(0o177)
     defer { umask(mask) }
     // SAFETY: the path outlives the call.
-    guard unsafe local_bind(listener.number, path) == 0 else { throw failure("listen at '\(path)'") }
-    guard Foundation.listen(listener.number, 64) == 0 else { throw failure("listen at '\(path)'") }
+    guard unsafe local_open(listener.number, path, true) == 0 else { throw failure("listen at '\(path)'") }
     _ = fcntl(listener.number, F_SETFL, O_NONBLOCK)
     return listener
   }
@@ -21,7 +20,7 @@ extension Descriptor {
     guard let socket = Descriptor(owning: local_socket()) else { return nil }
     socket.limitWaiting(milliseconds)
     // SAFETY: the path outlives the call.
-    guard unsafe local_connect(socket.number, path) == 0, socket.isOwners else { return nil }
+    guard unsafe local_open(socket.number, path, false) == 0, peer_is_user(socket.number) else { return nil }
     return socket
   }
 
@@ -30,18 +29,8 @@ extension Descriptor {
     guard let socket = Descriptor(owning: Foundation.accept(number, nil, nil)) else { return nil }
     _ = fcntl(socket.number, F_SETFD, FD_CLOEXEC)
     socket.limitWaiting(milliseconds)
-    guard socket.isOwners else { return nil }
+    guard peer_is_user(socket.number) else { return nil }
     return socket
-  }
-
-  /// Waits until one of the descriptors can be read, or the time is over.
-  ///
-  /// - Returns: Which of them can.
-  static func wait(for descriptors: [Int32], milliseconds: Int32) -> [Bool] {
-    var waiting = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    // SAFETY: the pointer and count are the array's own.
-    let count = unsafe poll(&waiting, nfds_t(waiting.count), milliseconds)
-    return waiting.map { count > 0 && $0.revents != 0 }
   }
 
   /// One message, without its length; nil where none comes in time, or it is empty or longer than may be.
@@ -95,21 +84,11 @@ extension Descriptor {
     return bytes?.byteCount == count ? bytes : nil
   }
 
-  /// Has no call wait longer for the other end.
+  /// Has no call wait longer for the other end: to connect and to send. What is read has come.
   private func limitWaiting(_ milliseconds: Int) {
     var time = timeval(tv_sec: milliseconds / 1000, tv_usec: .init(milliseconds % 1000 * 1000))
-    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-      // SAFETY: the pointer and length are one local's.
-      _ = unsafe setsockopt(
-        number, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
-    }
-  }
-
-  /// Whether the other end is the user's own: nobody else's, and not the administrator's either.
-  private var isOwners: Bool {
-    var user = uid_t.max
-    // SAFETY: the pointer is to one local.
-    return unsafe peer_user(number, &user) == 0 && user == geteuid()
+    // SAFETY: the pointer and length are one local's.
+    _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 
   private static func failure(_ what: String) -> ToolError {

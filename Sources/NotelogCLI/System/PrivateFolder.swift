@@ -1,5 +1,13 @@
-// A folder that is the user's own, for what no other user may reach.
+// Whether a path leads to a folder; and one that is the user's own, for what no other user may reach.
 import Foundation
+
+/// Whether a path leads to a folder, and the system's error where that can't be said.
+func lookForFolder(at path: String) -> (isThere: Bool, error: Int32) {
+  var status = stat()
+  // SAFETY: Swift lends the path as a C string for the call, which fills the structure.
+  guard unsafe stat(path, &status) == 0 else { return (false, errno) }
+  return (status.st_mode & S_IFMT == S_IFDIR, 0)
+}
 
 extension Descriptor {
   /// Opens a folder that belongs to the user and that nobody else may enter; follows no link at its end.
@@ -33,14 +41,6 @@ extension Descriptor {
     }
     return folder
   }
-
-  /// Takes the folder's lock, which is held for as long as the folder is open.
-  ///
-  /// - Returns: Whether nobody else has it.
-  func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
-
-  /// Gives the folder's lock back.
-  func unlock() { _ = flock(number, LOCK_UN) }
 
   /// Whether a name in the folder is a socket of the user's, and no link to one.
   func holdsSocket(_ name: String) -> Bool {

@@ -1,4 +1,5 @@
 // Other programs, started without a shell.
+import CSystem
 import Dispatch
 import Foundation
 
@@ -25,8 +26,12 @@ struct Program: ~Copyable {
     let output = try Ends()
     let errors = try Ends()
     let end = try Ends()
-    let (error, process) = spawn(
-      words, output: output.writer.number, errors: errors.writer.number, isDetached: isDetached)
+    let copies = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    var process: pid_t = 0
+    // SAFETY: the copies are freed after the call, which takes what it needs; the pointer is to one local.
+    let error = unsafe start_program(
+      &process, copies, output.writer.number, errors.writer.number, isDetached)
     guard error == 0 else {
       throw ToolError(.failed, "cannot start '\(words[0])': \(systemError(error))")
     }
@@ -47,9 +52,10 @@ struct Program: ~Copyable {
       var bytes: [UInt8] = []
       // SAFETY: pointers and counts are those of the arrays.
       while true {
-        var ends = [errors.number, end.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        if unsafe poll(&ends, 2, -1) < 0, errno == EINTR { continue }
-        guard ends[0].revents != 0 else { break }
+        let ready = Descriptor.wait(for: [errors.number, end.number], milliseconds: -1)
+        // A signal ended the wait.
+        guard ready.contains(true) else { continue }
+        guard ready[0] else { break }
         let count = unsafe read(errors.number, &piece, piece.count)
         guard count > 0 else { break }
         bytes += piece.prefix(count)
@@ -73,39 +79,6 @@ struct Program: ~Copyable {
     end = nil
     said.wait()
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
-  }
-
-  private static func spawn(
-    _ words: [String], output: Int32, errors: Int32, isDetached: Bool
-  ) -> (error: Int32, process: pid_t) {
-    // SAFETY: both are made before they are used and ended once; the C strings are freed after the call,
-    // which copies what it needs.
-    var actions = unsafe Platform.spawnActions
-    var attributes = Platform.spawnAttributes
-    unsafe posix_spawn_file_actions_init(&actions)
-    unsafe posix_spawnattr_init(&attributes)
-    defer {
-      unsafe posix_spawn_file_actions_destroy(&actions)
-      unsafe posix_spawnattr_destroy(&attributes)
-    }
-    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
-    if isDetached {
-      unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-    }
-    // What this process ignores, the program should not.
-    var ignored = sigset_t()
-    unsafe sigemptyset(&ignored)
-    for signal in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&ignored, signal) }
-    unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
-    let session = isDetached ? Platform.spawnInOwnSession : 0
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | session)
-    let copies = unsafe words.map { unsafe strdup($0) } + [nil]
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    var process: pid_t = 0
-    let error = unsafe posix_spawnp(&process, words[0], &actions, &attributes, copies, Platform.environment)
-    return (error, process)
   }
 }
 

@@ -129,14 +129,10 @@ final class Input {
   /// Waits until there is something to read; a wait that a Ctrl-C just missed would last until the next byte,
   /// so it looks up from time to time.
   private func waitForBytes() throws {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {
       if Interrupt.isRequested { throw ToolError.interrupted }
-      // SAFETY: the pointer is to one local.
-      let count = unsafe poll(&waiting, 1, 200)
       // A signal ends the wait, and is looked for once more: `read` would wait without looking.
-      if count == 0 || count < 0 && errno == EINTR { continue }
-      return
+      if Descriptor.wait(for: [descriptor], milliseconds: 200)[0] { return }
     }
   }
 }
@@ -221,6 +217,16 @@ struct Descriptor: ~Copyable, Sendable {
   }
 
   deinit { close(number) }
+
+  /// Waits until one of the descriptors can be read, or the time is over.
+  ///
+  /// - Returns: Which of them can.
+  static func wait(for descriptors: [Int32], milliseconds: Int32) -> [Bool] {
+    var waiting = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    // SAFETY: the pointer and count are the array's own.
+    let count = unsafe poll(&waiting, nfds_t(waiting.count), milliseconds)
+    return waiting.map { count > 0 && $0.revents != 0 }
+  }
 }
 
 /// Both ends of a pipe, which no other program inherits.

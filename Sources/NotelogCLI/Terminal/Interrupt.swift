@@ -35,8 +35,10 @@ enum Interrupt {
     return ends.reader
   }
 
-  /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal.
+  /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal. A crash ends the process,
+  /// and prints nothing of its registers and memory, as Swift's backtraces do.
   static func install() {
+    for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     // The globals are made now: a signal handler must not be the first to touch them.
     requested.store(false, ordering: .relaxed)
     deferring.store(false, ordering: .relaxed)
