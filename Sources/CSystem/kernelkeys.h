@@ -27,11 +27,6 @@ static inline int kernel_key_keep(const char *name, const void *bytes, size_t co
   return result;
 }
 
-/// The number of the key of this name in the user's keyring; -1 with errno.
-static inline long kernel_key_find(const char *name) {
-  return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", name, 0);
-}
-
 /// Reads a key, or a keyring as the numbers of its keys; how many bytes it has, or -1 with errno.
 static inline long kernel_key_read(long key, void *bytes, size_t count) {
   return syscall(SYS_keyctl, KEYCTL_READ, key, bytes, count);
@@ -52,10 +47,6 @@ static inline int kernel_key_forget(long key) {
 static inline long kernel_keyring(void) { return KEY_SPEC_USER_KEYRING; }
 #else
 static inline int kernel_key_keep(const char *name, const void *bytes, size_t count, unsigned seconds) {
-  errno = ENOSYS;
-  return -1;
-}
-static inline long kernel_key_find(const char *name) {
   errno = ENOSYS;
   return -1;
 }

@@ -63,23 +63,20 @@ extension AgentMessage {
 enum RootKeeper: String, CaseIterable, Sendable {
   case agent, kernel
 
-  /// What the names of the kernel's keys begin with; a store's id follows.
-  static let kernelPrefix = "notelog:"
-
   /// The root that is kept of a store; nil where nobody keeps one. What stands in the way is said, and no
   /// reason to stop: there is the password.
   static func find(_ store: RecordID) -> SecretBytes? {
     do {
       if case .kept(let root) = try AgentMessage.root(store).ask() { return root }
     } catch { Console.say("warning", ToolError(any: error).message) }
-    return KernelKeyring.find(kernelPrefix + store.description, byteCount: AgentMessage.rootSize)
+    let key = KernelKeyring.keys().first { $0.name == store.description }
+    return key.flatMap { KernelKeyring.read($0.number, byteCount: AgentMessage.rootSize) }
   }
 
   /// Keeps a store's root for so long.
   func keep(_ root: SecretBytes, of store: RecordID, seconds: UInt32) throws {
     switch self {
-    case .kernel:
-      try KernelKeyring.keep(root, named: Self.kernelPrefix + store.description, seconds: seconds)
+    case .kernel: try KernelKeyring.keep(root, named: store.description, seconds: seconds)
     case .agent:
       _ = try AgentPlace.required()
       let request = AgentMessage.keep(store, seconds: seconds, root: root)
@@ -102,8 +99,9 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// Has both forget a store's root, or all.
   static func forget(_ store: RecordID?) throws {
     // The kernel first: whatever the agent says, that is done.
-    let name = kernelPrefix + (store?.description ?? "")
-    if KernelKeyring.refusal == nil { try KernelKeyring.forget(name, isPrefix: store == nil) }
+    for key in KernelKeyring.keys() where store == nil || key.name == store?.description {
+      try KernelKeyring.forget(key.number)
+    }
     switch try AgentMessage.forget(store).ask() {
     case .done, nil: return
     default: throw ToolError(.failed, "the agent refused to forget")

@@ -55,9 +55,7 @@ private func showKept(_ call: Invocation) throws -> ExitCode {
   if case .stores(let stores) = reply {
     kept = stores.map { ($0.store.description, $0.seconds, .agent) }
   }
-  kept += KernelKeyring.names(beginning: RootKeeper.kernelPrefix).map {
-    (String($0.dropFirst(RootKeeper.kernelPrefix.count)), nil, .kernel)
-  }
+  kept += KernelKeyring.keys().map { ($0.name, nil, .kernel) }
   if let store { kept = kept.filter { $0.store == store.description } }
   for (store, seconds, keeper) in kept {
     let left = seconds.map { ", \(Duration.seconds(Int64($0)).shown) left" } ?? ""

@@ -4,6 +4,9 @@ import Foundation
 import Notelog
 
 enum KernelKeyring {
+  /// What the keys' names begin with that are the tool's.
+  private static let prefix = "notelog:"
+
   /// Why it can't be used here; nil where it can.
   static var refusal: String? {
     guard kernel_key_read(kernel_keyring(), nil, 0) < 0 else { return nil }
@@ -14,16 +17,15 @@ enum KernelKeyring {
   static func keep(_ secret: SecretBytes, named name: String, seconds: UInt32) throws {
     let isKept = secret.withBytes { bytes in
       // SAFETY: name and bytes outlive the call, which copies them.
-      unsafe bytes.withUnsafeBytes { unsafe kernel_key_keep(name, $0.baseAddress, $0.count, seconds) == 0 }
+      unsafe bytes.withUnsafeBytes {
+        unsafe kernel_key_keep(prefix + name, $0.baseAddress, $0.count, seconds) == 0
+      }
     }
     guard isKept else { throw failure }
   }
 
-  /// The secret of so many bytes that has a name; nil where there is none.
-  static func find(_ name: String, byteCount: Int) -> SecretBytes? {
-    // SAFETY: the name outlives the call.
-    let key = unsafe kernel_key_find(name)
-    guard key >= 0 else { return nil }
+  /// A key's secret of so many bytes; nil where it has another length, or went away.
+  static func read(_ key: Int, byteCount: Int) -> SecretBytes? {
     let found = try? SecretBytes(capacity: byteCount + 1) { memory in
       // SAFETY: the pointer and count are the memory's own; a longer key is cut.
       let count = unsafe memory.withUnsafeMutableBytes {
@@ -34,17 +36,8 @@ enum KernelKeyring {
     return found?.byteCount == byteCount ? found : nil
   }
 
-  /// The names of all keys that begin with `prefix`.
-  static func names(beginning prefix: String) -> [String] { keys(beginning: prefix).map(\.name) }
-
-  /// Forgets the key of a name, and all of them where their names begin with it and `isPrefix` says so.
-  static func forget(_ name: String, isPrefix: Bool = false) throws {
-    for key in keys(beginning: name) where isPrefix || key.name == name {
-      guard kernel_key_forget(key.number) == 0 else { throw failure }
-    }
-  }
-
-  private static func keys(beginning prefix: String) -> [(number: Int, name: String)] {
+  /// All keys that the tool keeps, by the names that it gave them.
+  static func keys() -> [(number: Int, name: String)] {
     var numbers = [Int32](repeating: 0, count: 1024)
     // SAFETY: the pointer and count are the array's own.
     let count = unsafe numbers.withUnsafeMutableBytes {
@@ -52,8 +45,15 @@ enum KernelKeyring {
     }
     guard count > 0 else { return [] }
     return numbers.prefix(count / 4).compactMap { number in
-      name(of: Int(number)).flatMap { $0.hasPrefix(prefix) ? (Int(number), $0) : nil }
+      name(of: Int(number)).flatMap {
+        $0.hasPrefix(prefix) ? (Int(number), String($0.dropFirst(prefix.count))) : nil
+      }
     }
+  }
+
+  /// Forgets a key.
+  static func forget(_ key: Int) throws {
+    guard kernel_key_forget(key) == 0 else { throw failure }
   }
 
   /// A key's name: what its description, `type;user;group;permissions;name`, ends with.
