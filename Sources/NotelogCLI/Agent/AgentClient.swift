@@ -113,6 +113,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
     let tool = Bundle.main.executablePath ?? ProcessInfo.processInfo.arguments[0]
     let program = try Program.start([tool, "agent", "--until-empty"], isDetached: true)
     // One line says that it listens. Where it ends without one, another agent may have been faster.
-    _ = try Input(borrowing: program.output.number, name: "the agent's answer").readSecretLine(upTo: 256)
+    _ = try Input(borrowing: program.output.number, name: "the agent's answer").readSecret(
+      upTo: 256, isLine: true)
   }
 }

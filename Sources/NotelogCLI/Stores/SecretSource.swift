@@ -70,7 +70,8 @@ enum SecretSource {
   private static func password(from descriptor: Int32) throws -> SecretBytes {
     let input = Input(borrowing: descriptor, name: "descriptor \(descriptor)")
     return try checked(
-      try input.readSecretLine(upTo: bytesMax), orElse: "descriptor \(descriptor) gives no password")
+      try input.readSecret(upTo: bytesMax, isLine: true), orElse: "descriptor \(descriptor) gives no password"
+    )
   }
 
   /// The most bytes that a program may print behind the password.
@@ -80,10 +81,10 @@ enum SecretSource {
   private static func password(of words: [String]) throws -> SecretBytes {
     let program = try Program.start(words)
     let output = Input(borrowing: program.output.number, name: "what '\(words[0])' prints")
-    let line = try output.readSecretLine(upTo: bytesMax)
+    let line = try output.readSecret(upTo: bytesMax, isLine: true)
     // It may go on: a program whose reader has gone may fail. What it prints is wiped like the password.
     var rest = 0
-    while rest <= printedMax, let more = try output.readSecretLine(upTo: bytesMax) {
+    while rest <= printedMax, let more = try output.readSecret(upTo: bytesMax, isLine: true) {
       rest += more.byteCount + 1
     }
     guard rest <= printedMax else {
@@ -153,7 +154,7 @@ enum SecretSource {
     if input.isReadableByOthers {
       Console.say("warning", "others may read the \(input.name): chmod go= '\(path)'")
     }
-    return try input.readSecret(upTo: bytesMax + 1)
+    return try input.readSecret(upTo: bytesMax + 1, isLine: false) ?? SecretBytes([])
   }
 
   /// A password that was given: not empty, and one that the tool takes.

@@ -72,37 +72,23 @@ final class Input {
     return bytes
   }
 
-  /// All bytes up to the end, in memory for secrets; one more than `count` where there are more than that.
-  func readSecret(upTo count: Int) throws -> SecretBytes {
-    try SecretBytes(capacity: count + 1) { memory in
-      var filled = 0
-      while filled <= count {
-        let read = try readOn(into: &memory, at: filled, upTo: count + 1 - filled)
-        if read == 0 { break }
-        filled += read
-      }
-      return filled
-    }
-  }
-
-  /// The bytes up to the next line end, and none behind it, in memory for secrets; one more than `count`
-  /// where there are more than that, nil at the end.
-  func readSecretLine(upTo count: Int) throws -> SecretBytes? {
+  /// The bytes up to the end, or of a line up to its end and none behind it, in memory for secrets; one more
+  /// than `count` where there are more than that, nil at the end.
+  func readSecret(upTo count: Int, isLine: Bool) throws -> SecretBytes? {
     var isAtEnd = false
-    let line = try SecretBytes(capacity: count + 1) { memory in
+    let secret = try SecretBytes(capacity: count + 1) { memory in
       for filled in 0...count {
         guard try readOn(into: &memory, at: filled, upTo: 1) == 1 else {
           isAtEnd = filled == 0
           return filled
         }
         // SAFETY: a byte is a byte, and this one was just read.
-        if unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self) == UInt8(ascii: "\n") {
-          return filled
-        }
+        let byte = unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self)
+        if isLine, byte == UInt8(ascii: "\n") { return filled }
       }
       return count + 1
     }
-    return isAtEnd ? nil : line
+    return isAtEnd ? nil : secret
   }
 
   private func readOn(
@@ -165,7 +151,7 @@ enum TerminalEcho {
     return try off(on: terminal) {
       try Output(descriptor: terminal).writeNow(question + ": ")
       let input = Input(borrowing: terminal, name: "the terminal")
-      guard let line = try input.readSecretLine(upTo: count) else {
+      guard let line = try input.readSecret(upTo: count, isLine: true) else {
         throw ToolError(.locked, "no password was given")
       }
       return line
