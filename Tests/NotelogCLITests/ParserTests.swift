@@ -8,13 +8,13 @@ import Testing
   static let quiet = Option(long: "quiet", short: "q", help: "say less")
   static let field = Option(long: "field", value: "NAME", repeats: true, help: "this field")
 
-  static let parser = Parser(
-    table: CommandTable([
+  static let table = CommandTable(
+    [
       command(
         "list", [Positional(name: "STORE", help: ""), Positional(name: "NAME", isOptional: true, help: "")]),
       command("add", [Positional(name: "STORE", help: ""), Positional(name: "ID", repeats: true, help: "")]),
       command("key add", []), command("key list", []),
-    ]), help: .help, version: .version)
+    ], help: .help, version: .version)
 
   static func command(_ name: String, _ positionals: [Positional]) -> Command {
     Command(
@@ -28,7 +28,7 @@ import Testing
     ["list", "-qn5", "s"], ["--limit", "5", "list", "s"], ["list", "--limit=5", "--", "s"],
   ])
   func `an option's value may be written in every usual way, anywhere`(arguments: [String]) throws {
-    let invocation = try Self.parser.parse(arguments)
+    let invocation = try Self.table.parse(arguments)
     #expect(invocation.command.name == "list")
     #expect(invocation.positionals == ["s"])
     #expect(invocation.value(of: Self.limit) == "5")
@@ -36,27 +36,27 @@ import Testing
 
   @Test func `after two dashes nothing is an option, and one dash never is`() throws {
     #expect(
-      try Self.parser.parse(["add", "s", "-", "--", "--quiet", "--"]).positionals == [
+      try Self.table.parse(["add", "s", "-", "--", "--quiet", "--"]).positionals == [
         "s", "-", "--quiet", "--",
       ])
   }
 
   @Test func `a value may be empty, hold an equals sign or begin with a dash`() throws {
-    #expect(try Self.parser.parse(["list", "s", "--limit="]).value(of: Self.limit)?.isEmpty == true)
-    #expect(try Self.parser.parse(["list", "s", "--limit=a=b"]).value(of: Self.limit) == "a=b")
-    #expect(try Self.parser.parse(["list", "s", "--limit", "-1"]).value(of: Self.limit) == "-1")
+    #expect(try Self.table.parse(["list", "s", "--limit="]).value(of: Self.limit)?.isEmpty == true)
+    #expect(try Self.table.parse(["list", "s", "--limit=a=b"]).value(of: Self.limit) == "a=b")
+    #expect(try Self.table.parse(["list", "s", "--limit", "-1"]).value(of: Self.limit) == "-1")
   }
 
   @Test func `an option that repeats keeps all its values in order`() throws {
-    let invocation = try Self.parser.parse(["list", "--field", "a", "s", "--field=b"])
+    let invocation = try Self.table.parse(["list", "--field", "a", "s", "--field=b"])
     #expect(invocation.values["field"] == ["a", "b"])
   }
 
   @Test func `a command of two words is found, and its group when the second is missing`() throws {
-    #expect(try Self.parser.parse(["key", "list"]).command.name == "key list")
-    #expect(throws: ToolError.usage("'key' needs one of: add, list")) { try Self.parser.parse(["key"]) }
+    #expect(try Self.table.parse(["key", "list"]).command.name == "key list")
+    #expect(throws: ToolError.usage("'key' needs one of: add, list")) { try Self.table.parse(["key"]) }
     #expect(throws: ToolError.usage("'key' needs one of: add, list", hint: "did you mean 'key list'?")) {
-      try Self.parser.parse(["key", "lits"])
+      try Self.table.parse(["key", "lits"])
     }
   }
 
@@ -73,26 +73,25 @@ import Testing
     (["list", "s", "-z"], "there is no option -z"),
   ])
   func `what is wrong is named, with the exit code for usage`(arguments: [String], message: String) throws {
-    let error = try #require(throws: ToolError.self) { _ = try Self.parser.parse(arguments) }
+    let error = try #require(throws: ToolError.self) { _ = try Self.table.parse(arguments) }
     #expect(error.message == message)
     #expect(error.code == .usage)
   }
 
   @Test func `an option of another command is refused by name`() {
-    let parser = Parser(
-      table: CommandTable(
-        Self.parser.table.commands + [
-          Command(
-            words: ["pack"], summary: "", options: [Option(long: "dry-run", help: "")],
-            run: { _ in .done })
-        ]), help: .help, version: .version)
+    let table = CommandTable(
+      Self.table.commands + [
+        Command(
+          words: ["pack"], summary: "", options: [Option(long: "dry-run", help: "")],
+          run: { _ in .done })
+      ], help: .help, version: .version)
     #expect(throws: ToolError.usage("'list' has no option --dry-run", hint: "see notelog help list")) {
-      try parser.parse(["list", "s", "--dry-run"])
+      try table.parse(["list", "s", "--dry-run"])
     }
   }
 
   @Test func `a number outside its range is refused`() throws {
-    let invocation = try Self.parser.parse(["list", "s", "-n", "19"])
+    let invocation = try Self.table.parse(["list", "s", "-n", "19"])
     #expect(try invocation.number(of: Self.limit, in: 1...20) == 19)
     #expect(throws: ToolError.usage("--limit takes a number from 1 to 18, not '19'")) {
       try invocation.number(of: Self.limit, in: 1...18)
@@ -115,9 +114,10 @@ import Testing
   @Test func `an option with two meanings is caught when the table is made`() async {
     await #expect(processExitsWith: .failure) {
       let other = Option(long: "password-file", help: "a flag here, a value everywhere else")
-      _ = CommandTable([
-        Command(words: ["x"], summary: "", options: [other], run: { _ in .done })
-      ])
+      _ = CommandTable(
+        [
+          Command(words: ["x"], summary: "", options: [other], run: { _ in .done })
+        ], help: .help, version: .version)
     }
   }
 }

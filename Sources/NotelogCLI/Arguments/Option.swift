@@ -135,12 +135,14 @@ struct Command: Sendable {
 /// All commands that the tool has, in the order in which help lists them.
 struct CommandTable: Sendable {
   let commands: [Command]
+  /// What `--help` and `--version` run, whatever else is on the line.
+  let help: Command, version: Command
   /// What programs call: no list shows it.
   private let hidden: [Command]
 
   /// - Precondition: an option's name means the same to every command, with a value or without one.
-  init(_ commands: [Command], hidden: [Command] = []) {
-    (self.commands, self.hidden) = (commands, hidden)
+  init(_ commands: [Command], help: Command, version: Command, hidden: [Command] = []) {
+    (self.commands, self.help, self.version, self.hidden) = (commands, help, version, hidden)
     var takesValue: [String: Bool] = [:]
     for option in commands.flatMap(\.options) + Option.common {
       let known = takesValue.updateValue(option.value != nil, forKey: option.long)
@@ -148,17 +150,11 @@ struct CommandTable: Sendable {
     }
   }
 
-  /// Every option of every command, once.
-  var options: [Option] {
-    var seen: Set<String> = []
-    return (Option.common + commands.flatMap(\.options)).filter { seen.insert($0.long).inserted }
-  }
+  /// The options of all commands.
+  var options: [Option] { Option.common + commands.flatMap(\.options) }
 
-  /// The first words of the commands, once each, in table order.
-  var firstWords: [String] {
-    var seen: Set<String> = []
-    return commands.map { $0.words[0] }.filter { seen.insert($0).inserted }
-  }
+  /// The first words of the commands, in table order.
+  var firstWords: [String] { commands.map { $0.words[0] } }
 
   /// The commands that begin with `words`.
   func commands(beginning words: [String]) -> [Command] {
@@ -187,7 +183,7 @@ extension [String] {
       .filter { $0.distance <= Swift.max(1, $0.word.count / 3) }
       .min { $0.distance < $1.distance }
     if let near { return near.word }
-    let completed = filter { typed.count > 1 && $0.hasPrefix(typed) }
-    return completed.count == 1 ? completed[0] : nil
+    let completed = Set(filter { typed.count > 1 && $0.hasPrefix(typed) })
+    return completed.count == 1 ? completed.first : nil
   }
 }

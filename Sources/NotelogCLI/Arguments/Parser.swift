@@ -1,19 +1,13 @@
 // Reads a command line by the option table: `--opt=v`, `--opt v`, `-o v`, `-ov`, `--`, and `-` as an
 // argument.
 
-/// The parser of the tool's command line.
-struct Parser: Sendable {
-  var table: CommandTable
-  /// What `--help` and `--version` run, whatever else is on the line.
-  var help: Command
-  var version: Command
-
+extension CommandTable {
   /// Understands `arguments` (without the program's own name).
   ///
   /// Options may stand anywhere, before the command's name too, so the words and the options are told apart
   /// first and checked against the command afterwards.
   func parse(_ arguments: [String]) throws -> Invocation {
-    var options: [Given] = []
+    var found: [Given] = []
     var words: [String] = []
     var rest = arguments[...]
     while let argument = rest.popFirst() {
@@ -22,20 +16,20 @@ struct Parser: Sendable {
         break
       }
       if argument.hasPrefix("--") {
-        options.append(try long(argument, &rest))
+        found.append(try long(argument, &rest))
       } else if argument.hasPrefix("-"), argument != "-" {
-        options += try short(argument, &rest)
+        found += try short(argument, &rest)
       } else {
         words.append(argument)
       }
     }
-    let given = Set(options.map(\.option.long))
+    let given = Set(found.map(\.option.long))
     if given.contains(Option.version.long) { return Invocation(command: version) }
     if given.contains(Option.help.long) || words.first == "help" {
       return Invocation(command: help, positionals: words.first == "help" ? Array(words.dropFirst()) : words)
     }
     var call = try command(words)
-    for (option, spelling, value) in options {
+    for (option, spelling, value) in found {
       guard call.command.allOptions.contains(where: { $0.long == option.long }) else {
         throw ToolError.usage(
           "'\(call.command.name)' has no option \(spelling)",
@@ -57,8 +51,8 @@ struct Parser: Sendable {
   private func long(_ argument: String, _ rest: inout ArraySlice<String>) throws -> Given {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0].dropFirst(2))
-    guard let option = table.options.first(where: { $0.long == name }) else {
-      let near = table.options.map(\.long).nearest(to: name)
+    guard let option = options.first(where: { $0.long == name }) else {
+      let near = options.map(\.long).nearest(to: name)
       throw ToolError.usage("there is no option --\(name)", hint: near.map { "did you mean --\($0)?" })
     }
     let attached = parts.count > 1 ? String(parts[1]) : nil
@@ -71,7 +65,7 @@ struct Parser: Sendable {
     var found: [Given] = []
     var letters = argument.dropFirst()
     while let letter = letters.popFirst() {
-      guard let option = table.options.first(where: { $0.short == letter }) else {
+      guard let option = options.first(where: { $0.short == letter }) else {
         throw ToolError.usage("there is no option -\(letter)", hint: "'notelog help' lists what there is")
       }
       let attached = option.value == nil || letters.isEmpty ? nil : String(letters)
@@ -99,9 +93,9 @@ struct Parser: Sendable {
     guard let first = words.first else {
       throw ToolError.usage("a command is missing", hint: "'notelog help' lists the commands")
     }
-    let candidates = table.commands(beginning: [first])
+    let candidates = commands(beginning: [first])
     guard !candidates.isEmpty else {
-      let near = (table.firstWords + ["help"]).hint(for: first)
+      let near = (firstWords + ["help"]).hint(for: first)
       throw ToolError.usage(
         "there is no command '\(first)'", hint: near ?? "'notelog help' lists the commands")
     }

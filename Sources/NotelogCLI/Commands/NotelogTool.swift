@@ -18,9 +18,8 @@ enum NotelogTool {
 
   /// Runs one command line to its end: the command's own answer, or the error it ended with, said on stderr.
   private static func run() -> ExitCode {
-    let parser = Parser(table: .standard, help: .help, version: .version)
     let call: Invocation
-    do { call = try parser.parse(try readArguments()) } catch { return report(error) }
+    do { call = try CommandTable.standard.parse(try readArguments()) } catch { return report(error) }
     var code: ExitCode
     do {
       code = try call.command.run(call)
@@ -51,7 +50,7 @@ extension CommandTable {
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
       .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
-    ], hidden: [.complete])
+    ], help: .help, version: .version, hidden: [.complete])
 }
 
 // MARK: - `notelog help [COMMAND]` and `--help`; `--version`.
