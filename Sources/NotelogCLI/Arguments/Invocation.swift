@@ -17,12 +17,8 @@ struct Invocation: Sendable {
 
   /// The option's value as a number within `range`.
   func number<N: FixedWidthInteger>(of option: Option, in range: ClosedRange<N>) throws -> N? {
-    guard let text = value(of: option) else { return nil }
-    guard let number = N(text), range.contains(number) else {
-      throw ToolError.usage(
-        "--\(option.long) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
-    }
-    return number
+    try quantity(
+      of: option, in: range, ["": 1], "a number from \(range.lowerBound) to \(range.upperBound)")
   }
 
   /// The option's value as one of those that a type has.
