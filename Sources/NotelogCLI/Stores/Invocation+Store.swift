@@ -61,10 +61,10 @@ extension Invocation {
     return keyUse == .never ? nil : try SecretSource.given(self)
   }
 
-  private func withStore<Result>(
+  private func withStore<Value>(
     _ keyUse: KeyUse, readOnly: Bool, isAsking: Bool = false, by credential: inout Credential?,
-    _ body: (Store) throws -> Result
-  ) throws -> Result {
+    _ body: (Store) throws -> Value
+  ) throws -> Value {
     var options = Store.Options()
     options.isReadOnly = readOnly
     options.acceptsUnprovenDamage = readOnly && !isAsking
@@ -75,8 +75,7 @@ extension Invocation {
     options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
     // What stands in the way of opening is said before a password is asked for.
     var opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
-    let result: Result
-    do {
+    let result = Result {
       let isNeeded = keyUse == .required || keyUse == .credential || keyUse == .ifGiven && has(.unlock)
       if isNeeded, credential == nil, try keyUse == .credential || !unlockWithKeptRoot(opened) {
         // Whoever types takes long: the lock is given back.
@@ -87,21 +86,18 @@ extension Invocation {
       if let credential { try opened.unlock(credential) }
       if !isAsking { credential = nil }
       if !opened.hasKeyring { damage.note(keyring: opened.info().keyring) }
-      result = try body(opened)
-    } catch {
-      damage.note(opened.damage)
-      // The first error is the one to report.
-      try? opened.close()
-      throw error
+      return try body(opened)
     }
     damage.note(opened.damage)
     do { try opened.close() } catch {
-      // What was acknowledged is on the disk.
-      Console.say(
-        "warning",
-        "what was asked for is done, and the next opening recovers: \(ToolError(any: error).message)")
+      // What was acknowledged is on the disk. After another error, that one is to be reported.
+      if case .success = result {
+        Console.say(
+          "warning",
+          "what was asked for is done, and the next opening recovers: \(ToolError(any: error).message)")
+      }
     }
-    return result
+    return try result.get()
   }
 
   /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
