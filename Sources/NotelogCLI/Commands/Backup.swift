@@ -47,7 +47,8 @@ extension Command {
 private func backUp(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   let credential = try SecretSource.given(call)
-  let done = try withProgress("backing up", missing: call.noStore, into: call.positionals[1]) { progress in
+  let done = try withProgress("backing up", saying: [.notFound: call.noStore], into: call.positionals[1]) {
+    progress in
     try Store.backup(
       of: call.store, to: call.positionals[1], unlocking: credential,
       checkingAll: call.has(Command.checkParts), progress: progress)
@@ -84,11 +85,13 @@ private func restoreBackup(_ call: Invocation, _ credential: Credential?) throws
   let (backup, store) = (call.positionals[0], call.positionals[1])
   let findings = try withProgress(
     "restoring",
-    missing: ToolError(
-      .noStore, "there is no backup at '\(backup)'",
-      hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
-    taken: ToolError(
-      .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
+    saying: [
+      .notFound: ToolError(
+        .noStore, "there is no backup at '\(backup)'",
+        hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
+      .alreadyExists: ToolError(
+        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
+    ],
     into: store
   ) { progress in
     try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)

@@ -59,7 +59,7 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
 private func dumpFrames(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   var isSound = true
-  try asking(missing: call.noStore) {
+  try saying([.notFound: call.noStore]) {
     try Store.forEachPiece(at: call.store) { piece in
       if !piece.isSound { isSound = false }
       try call.print(Escaping.line(piece.line), or: piece.json)

@@ -34,8 +34,7 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
   guard let new = call.value(of: Command.to) else {
     throw ToolError.usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
   }
-  var storeID: RecordID?
-  if let text = call.value(of: Command.storeID) { storeID = try RecordID(argument: text) }
+  let storeID = try call.value(of: Command.storeID).map { try RecordID(argument: $0) }
   // What is wrong with the password is said before the work is done.
   let credential = try SecretSource.given(call)
   try call.checkPath()
@@ -66,10 +65,13 @@ private func save(
 ) throws -> SalvageSummary {
   try withProgress(
     "salvaging",
-    missing: ToolError(
-      .noStore, "there is nothing of a store in '\(call.store)'",
-      hint: "where no file has a readable header, --store-id says which store it was"),
-    taken: ToolError(.failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
+    saying: [
+      .notFound: ToolError(
+        .noStore, "there is nothing of a store in '\(call.store)'",
+        hint: "where no file has a readable header, --store-id says which store it was"),
+      .alreadyExists: ToolError(
+        .failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
+    ],
     into: new
   ) { progress in
     try Store.salvage(

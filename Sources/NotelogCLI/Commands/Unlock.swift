@@ -54,7 +54,7 @@ private func unlockStore(_ call: Invocation) throws -> ExitCode {
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentPlace.required() }
   try call.withStore(.credential, readOnly: true) { store in
-    let root = try asking(locked: partly) { try store.unlockRoot() }
+    let root = try saying([.locked: partly]) { try store.unlockRoot() }
     try keeper.keep(root, of: store.id, seconds: seconds)
   }
   try Console.out.write("unlocked for \(Duration.seconds(Int64(seconds)).shown)\n")

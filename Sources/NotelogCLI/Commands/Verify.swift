@@ -27,12 +27,11 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   var credential = try SecretSource.given(call)
   if credential == nil, call.has(.unlock) {
-    let kept = call.keptRoot()
-    credential = kept == nil ? try SecretSource.ask() : kept
+    credential = try call.keptRoot() ?? SecretSource.ask()
   }
   let found: Verification
   do {
-    found = try withProgress("verifying", missing: call.noStore, onlyReading: true) { progress in
+    found = try withProgress("verifying", saying: [.notFound: call.noStore], onlyReading: true) { progress in
       try Store.verify(at: call.store, unlocking: credential, progress: progress)
     }
   } catch {

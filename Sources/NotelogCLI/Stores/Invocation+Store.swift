@@ -74,7 +74,7 @@ extension Invocation {
     if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
     options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
     // What stands in the way of opening is said before a password is asked for.
-    var opened = try asking(missing: noStore) { try Store.open(at: store, options: options) }
+    var opened = try saying([.notFound: noStore]) { try Store.open(at: store, options: options) }
     let result = Result {
       let isNeeded = keyUse == .required || keyUse == .credential || keyUse == .ifGiven && has(.unlock)
       if isNeeded, credential == nil, try keyUse == .credential || !unlockWithKeptRoot(opened) {

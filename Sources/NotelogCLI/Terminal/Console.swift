@@ -1,6 +1,7 @@
 // Where a command's words go: data to stdout, everything else to stderr.
 
 import Foundation
+import Notelog
 import Synchronization
 
 /// The process's outputs, and what they are connected to.
@@ -158,16 +159,16 @@ final class Progress: Sendable {
   }
 }
 
-/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `asking`
+/// Runs long work of the library, which tells how far it has come; what is said of its errors is as `saying`
 /// has it. On Ctrl-C it ends in order, or at once where it only reads.
 func withProgress<Result>(
-  _ what: String, missing: ToolError? = nil, taken: ToolError? = nil, into target: String? = nil,
+  _ what: String, saying words: [NotelogError.Code: ToolError] = [:], into target: String? = nil,
   onlyReading: Bool = false, _ body: (@escaping (Int, Int) -> Bool) throws -> Result
 ) throws -> Result {
   let progress = Progress(what)
   defer { progress.finish() }
   func run() throws -> Result {
-    try asking(missing: missing, taken: taken, into: target) {
+    try saying(words, into: target) {
       try body { done, total in progress.update(done, of: total) }
     }
   }

@@ -147,30 +147,22 @@ extension ToolError {
 /// Runs what calls the library, with words of the tool's own for some of its errors.
 ///
 /// - Parameters:
-///   - missing: What is said where there is nothing at a path.
-///   - taken: What is said where a folder that should be new is not.
-///   - locked: What is said where a key is not open.
+///   - words: What is said in the place of errors: `notFound` is nothing at a path, `alreadyExists` a folder that
+///     should be new and is not.
 ///   - target: The folder that is written to, where it is another one than the store: what is said where its
 ///     disk is full.
 ///   - body: What calls the library.
 /// - Returns: What it returned.
 /// - Throws: What it threw, or what is said instead.
-func asking<Result>(
-  missing: ToolError? = nil, taken: ToolError? = nil, locked: ToolError? = nil, into target: String? = nil,
-  _ body: () throws -> Result
+func saying<Result>(
+  _ words: [NotelogError.Code: ToolError], into target: String? = nil, _ body: () throws -> Result
 ) throws -> Result {
   do { return try body() } catch let error as NotelogError {
-    switch error.code {
-    case .notFound: throw missing ?? error
-    case .alreadyExists: throw taken ?? error
-    case .locked: throw locked ?? error
-    case .full:
-      guard let target else { throw error }
-      throw ToolError(
-        .failed, ToolError(error).message,
-        hint: "the disk of '\(target)' is full: make room there, or name a folder on another disk")
-    default: throw error
-    }
+    if let said = words[error.code] { throw said }
+    guard error.code == .full, let target else { throw error }
+    throw ToolError(
+      .failed, ToolError(error).message,
+      hint: "the disk of '\(target)' is full: make room there, or name a folder on another disk")
   }
 }
 
