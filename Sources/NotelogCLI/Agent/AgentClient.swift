@@ -3,29 +3,22 @@
 import Foundation
 import Notelog
 
-/// The agent's folder and socket.
-struct AgentPlace: Sendable {
+extension AgentServer {
+  /// The socket's name in the agent's folder.
   static let socketName = "agent"
 
-  let folder: String
-  var socket: String { folder + "/" + Self.socketName }
-
-  /// The place that the environment says; nil where it says none.
-  init?() {
-    guard let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else {
-      return nil
-    }
-    folder = runtime + "/notelog"
+  /// The path of the agent's folder, as the environment says; nil where it says none.
+  static var folderPath: String? {
+    let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
+    return runtime.hasPrefix("/") ? runtime + "/notelog" : nil
   }
 
   /// The same, where there must be one.
-  static func required() throws -> AgentPlace {
-    guard let place = AgentPlace() else {
-      throw ToolError(
-        .failed, "no agent can be reached: XDG_RUNTIME_DIR is not set",
-        hint: "set it to a folder that only you can enter, and that is no disk's")
-    }
-    return place
+  static func requiredFolderPath() throws -> String {
+    if let folderPath { return folderPath }
+    throw ToolError(
+      .failed, "no agent can be reached: XDG_RUNTIME_DIR is not set",
+      hint: "set it to a folder that only you can enter, and that is no disk's")
   }
 }
 
@@ -40,13 +33,14 @@ extension AgentMessage {
   /// - Returns: Its answer; nil where there is no agent.
   /// - Throws: Where what listens there may not be asked, or does not answer.
   func ask() throws -> AgentMessage? {
-    guard let place = AgentPlace() else { return nil }
+    guard let path = AgentServer.folderPath else { return nil }
     let message = try self.message()
     // One that was about to end answers nobody; where it was, there is nobody then, or another one.
     for _ in 0..<2 {
-      guard let folder = try Descriptor.privateFolder(place.folder),
-        folder.holdsSocket(AgentPlace.socketName),
-        let socket = Descriptor.connect(to: place.socket, milliseconds: Self.timeout)
+      guard let folder = try Descriptor.privateFolder(path),
+        folder.holdsSocket(AgentServer.socketName),
+        let socket = Descriptor.connect(
+          to: path + "/" + AgentServer.socketName, milliseconds: Self.timeout)
       else { return nil }
       if socket.send(message),
         let answer = socket.receive(byteCountMax: Self.replySizeMax, milliseconds: Self.timeout)
@@ -78,7 +72,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
     switch self {
     case .kernel: try KernelKeyring.keep(root, named: store.description, seconds: seconds)
     case .agent:
-      _ = try AgentPlace.required()
+      _ = try AgentServer.requiredFolderPath()
       let request = AgentMessage.keep(store, seconds: seconds, root: root)
       var reply = try request.ask()
       if reply == nil {

@@ -25,22 +25,22 @@ struct AgentServer: ~Copyable {
   /// Takes the place, and listens.
   ///
   /// - Parameters:
-  ///   - place: Where.
+  ///   - path: The path of the agent's folder.
   ///   - secondsMax: For how long a root is kept at most, whatever is asked.
   ///   - endsWhenEmpty: Whether it ends when it keeps nothing any more.
   /// - Throws: Where an agent is running there, or the folder is not the user's alone.
-  init(at place: AgentPlace, secondsMax: UInt32, endsWhenEmpty: Bool) throws {
+  init(at path: String, secondsMax: UInt32, endsWhenEmpty: Bool) throws {
     refuse_inspection()
-    guard let folder = try Descriptor.privateFolder(place.folder, creating: true) else {
-      throw ToolError(.failed, "the folder '\(place.folder)' went away")
+    guard let folder = try Descriptor.privateFolder(path, creating: true) else {
+      throw ToolError(.failed, "the folder '\(path)' went away")
     }
     guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else {
       throw ToolError(.busy, "an agent is running already")
     }
     // Whoever listened there is gone, as it had the lock.
-    folder.remove(AgentPlace.socketName)
+    folder.remove(Self.socketName)
     let end = try Interrupt.heard()
-    let listener = try Descriptor.listen(at: place.socket)
+    let listener = try Descriptor.listen(at: path + "/" + Self.socketName)
     self.end = end
     self.listener = listener
     self.folder = folder
@@ -115,7 +115,7 @@ struct AgentServer: ~Copyable {
     guard !hasLeft else { return }
     hasLeft = true
     roots.forget(nil)
-    folder.remove(AgentPlace.socketName)
+    folder.remove(Self.socketName)
     flock(folder.number, LOCK_UN)
   }
 }

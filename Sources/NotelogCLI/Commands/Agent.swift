@@ -37,12 +37,12 @@ extension Command {
 
 private func runAgent(_ call: Invocation) throws -> ExitCode {
   let seconds = try call.seconds(of: Command.agentFor)
-  let place = try AgentPlace.required()
+  let path = try AgentServer.requiredFolderPath()
   Descriptor.closeInherited()
   var server = try AgentServer(
-    at: place, secondsMax: seconds ?? Command.keepSecondsMax,
+    at: path, secondsMax: seconds ?? Command.keepSecondsMax,
     endsWhenEmpty: call.has(Command.untilEmpty))
-  try Console.out.writeNow("listening at \(Escaping.line(place.socket))\n")
+  try Console.out.writeNow("listening at \(Escaping.line(path))/\(AgentServer.socketName)\n")
   Descriptor.letGoOfStreams()
   server.run()
   return .done
@@ -64,12 +64,12 @@ private func showKept(_ call: Invocation) throws -> ExitCode {
       or: ["store": store, "keptBy": keeper.rawValue, "secondsLeft": seconds])
   }
   guard kept.isEmpty else { return .done }
-  _ = try AgentPlace.required()
+  _ = try AgentServer.requiredFolderPath()
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
 }
 
 private func stopAgent(_ call: Invocation) throws -> ExitCode {
-  _ = try AgentPlace.required()
+  _ = try AgentServer.requiredFolderPath()
   guard let reply = try AgentMessage.stop.ask() else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
   return .done

@@ -52,7 +52,7 @@ private func unlockStore(_ call: Invocation) throws -> ExitCode {
   let seconds = try call.seconds(of: Command.keepFor) ?? 900
   let keeper = try call.choice(of: Command.keeper, among: RootKeeper.self) ?? .agent
   // What stands in the way is said before a password is asked for.
-  if keeper == .agent { _ = try AgentPlace.required() }
+  if keeper == .agent { _ = try AgentServer.requiredFolderPath() }
   try call.withStore(.credential, readOnly: true) { store in
     let root = try saying([.locked: partly]) { try store.unlockRoot() }
     try keeper.keep(root, of: store.id, seconds: seconds)
@@ -69,7 +69,7 @@ private let partly = ToolError(
 private func lockStores(_ call: Invocation) throws -> ExitCode {
   try RootKeeper.forget(call.positionals.isEmpty ? nil : try call.storeID())
   // Where nobody says where an agent would be, one may still keep all it has.
-  _ = try AgentPlace.required()
+  _ = try AgentServer.requiredFolderPath()
   return .done
 }
 
