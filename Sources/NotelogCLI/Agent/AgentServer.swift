@@ -16,9 +16,8 @@ struct AgentServer: ~Copyable {
   /// Readable when the process is told to end.
   private let end: Descriptor
   private let secondsMax: UInt32
-  private let endsWhenEmpty: Bool
-  /// Until when it waits for the first store, if it is to end when it keeps nothing.
-  private var firstWaitEnd = ContinuousClock.now + .seconds(60)
+  /// Until when it may keep nothing, as it waits for its first store; nil for ever.
+  private var emptyEnd: ContinuousClock.Instant?
   private var hasLeft = false
   private var roots = KeptRoots()
 
@@ -45,7 +44,7 @@ struct AgentServer: ~Copyable {
     self.listener = listener
     self.folder = folder
     self.secondsMax = secondsMax
-    self.endsWhenEmpty = endsWhenEmpty
+    emptyEnd = endsWhenEmpty ? .now + .seconds(60) : nil
   }
 
   /// Answers until it is told to end. Nothing is kept then, and the place is free.
@@ -63,12 +62,12 @@ struct AgentServer: ~Copyable {
   }
 
   private var isDone: Bool {
-    hasLeft || endsWhenEmpty && roots.isEmpty && ContinuousClock.now > firstWaitEnd
+    hasLeft || roots.isEmpty && emptyEnd.map { ContinuousClock.now > $0 } ?? false
   }
 
   /// How long to wait, in milliseconds; -1 for ever.
   private var waiting: Int32 {
-    guard let next = roots.nextEnd else { return endsWhenEmpty ? Int32(Self.lookUp) : -1 }
+    guard let next = roots.nextEnd else { return emptyEnd == nil ? -1 : Int32(Self.lookUp) }
     let left = ContinuousClock.now.duration(to: next) / .milliseconds(1)
     return Int32(min(max(0, left.rounded(.up)), Double(Self.lookUp)))
   }
@@ -96,7 +95,7 @@ struct AgentServer: ~Copyable {
     case .root(let store): return roots.root(of: store, at: now).map { .kept($0) } ?? .none
     case .keep(let store, let seconds, let root):
       let isKept = roots.keep(root, of: store, until: now + .seconds(Int64(min(seconds, secondsMax))))
-      if isKept { firstWaitEnd = now }
+      if isKept, emptyEnd != nil { emptyEnd = now }
       return isKept ? .done : .full
     case .forget(let store): roots.forget(store)
     case .list: return .stores(roots.list(at: now))
