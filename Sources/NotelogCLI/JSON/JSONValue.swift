@@ -76,26 +76,22 @@ extension JSONValue {
     case .number(let text): bytes += text.utf8
     case .string(let text): Self.write(text, into: &bytes)
     case .array(let values):
-      Self.write(values, between: ("[", "]"), into: &bytes) { $0.write(into: &$1) }
+      bytes.append(UInt8(ascii: "["))
+      for (index, value) in values.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        value.write(into: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
     case .object(let members):
-      Self.write(members, between: ("{", "}"), into: &bytes) { member, bytes in
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
         Self.write(member.name, into: &bytes)
         bytes.append(UInt8(ascii: ":"))
         member.value.write(into: &bytes)
       }
+      bytes.append(UInt8(ascii: "}"))
     }
-  }
-
-  private static func write<Element>(
-    _ elements: [Element], between ends: (first: Unicode.Scalar, last: Unicode.Scalar),
-    into bytes: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
-  ) {
-    bytes.append(UInt8(ascii: ends.first))
-    for (index, element) in elements.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      write(element, &bytes)
-    }
-    bytes.append(UInt8(ascii: ends.last))
   }
 
   private static func write(_ text: String, into bytes: inout [UInt8]) {
