@@ -41,7 +41,7 @@ import Testing
     ]
     let stores = (0..<AgentMessage.storesMax).map { _ in (store: RecordID(), seconds: UInt32.max) }
     let replies: [AgentMessage] = [
-      .done, .kept(try Self.root()), .none, .stores([]), .stores(stores), .refused, .full,
+      .done, .kept(try Self.root()), .kept(nil), .stores([]), .stores(stores), .full,
     ]
     for (messages, sizeMax) in [
       (requests, AgentMessage.requestSizeMax), (replies, AgentMessage.replySizeMax),
@@ -51,7 +51,7 @@ import Testing
         #expect(body.byteCount <= sizeMax)
         let read = try #require(AgentMessage(body))
         #expect(Self.bytes(try read.message()) == Self.bytes(try message.message()))
-        // What is cut is none, but that all stores are forgotten, and a list of fewer stores.
+        // What is cut is none, but that all stores are forgotten, that none is kept, and a list of fewer stores.
         for count in 0..<body.byteCount where !Self.isWhole(message, count) {
           #expect(AgentMessage(try body.extracting(0..<count)) == nil)
         }
@@ -63,14 +63,14 @@ import Testing
   /// Whether so many bytes of a message are another message.
   private static func isWhole(_ message: AgentMessage, _ count: Int) -> Bool {
     switch message {
-    case .forget: count == 2
+    case .forget, .kept: count == 2
     case .stores: count >= 2 && (count - 2).isMultiple(of: 20)
     default: false
     }
   }
 
   @Test func `another version, an unknown kind and no time at all are refused`() throws {
-    for body in [[UInt8](), [2], [0, 5], [1, 5], [3, 5], [2, 0], [2, 7], [2, 12], [2, 255]] {
+    for body in [[UInt8](), [2], [0, 5], [1, 5], [3, 5], [2, 0], [2, 8], [2, 10], [2, 12], [2, 255]] {
       #expect(AgentMessage(try SecretBytes(body)) == nil, "\(body)")
     }
     #expect(AgentMessage(try SecretBytes([2, 2] + [UInt8](repeating: 0, count: 52))) == nil)

@@ -61,7 +61,7 @@ enum RootKeeper: String, CaseIterable, Sendable {
   /// reason to stop: there is the password.
   static func find(_ store: RecordID) -> SecretBytes? {
     do {
-      if case .kept(let root) = try AgentMessage.root(store).ask() { return root }
+      if case .kept(let root?) = try AgentMessage.root(store).ask() { return root }
     } catch { Console.say("warning", ToolError(any: error).message) }
     let key = KernelKeyring.keys().first { $0.name == store.description }
     return key.flatMap { KernelKeyring.read($0.number, byteCount: AgentMessage.rootSize) }

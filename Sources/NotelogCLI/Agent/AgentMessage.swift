@@ -12,10 +12,8 @@
 //
 //   reply       kind  then
 //   done        6
-//   kept        7     unlock root, 32 bytes
-//   none        8
+//   kept        7     unlock root, 32 bytes; or nothing, where none is kept
 //   stores      9     for each store: id, 16 bytes; seconds left, 4
-//   refused     10    the request was not understood
 //   full        11    the agent keeps as many stores as it may
 import Foundation
 import Notelog
@@ -29,10 +27,8 @@ enum AgentMessage: Sendable {
   case stop
 
   case done
-  case kept(SecretBytes)
-  case none
+  case kept(SecretBytes?)
   case stores([(store: RecordID, seconds: UInt32)])
-  case refused
   case full
 
   static let version: UInt8 = 2
@@ -74,10 +70,9 @@ enum AgentMessage: Sendable {
     case (7, Self.rootSize):
       guard let root = root(at: 2) else { return nil }
       self = .kept(root)
-    case (8, 0): self = .none
+    case (7, 0): self = .kept(nil)
     case (9, let count) where count.isMultiple(of: 20):
       self = .stores(stride(from: 2, to: 2 + count, by: 20).map { (id(at: $0), seconds(at: $0 + 16)) })
-    case (10, 0): self = .refused
     case (11, 0): self = .full
     default: return nil
     }
@@ -94,10 +89,8 @@ enum AgentMessage: Sendable {
     case .stop: try Self.make(5)
     case .done: try Self.make(6)
     case .kept(let root): try Self.make(7, secret: root)
-    case .none: try Self.make(8)
     case .stores(let stores):
       try Self.make(9, stores.flatMap { $0.store.byteArray + Self.bytes(of: $0.seconds) })
-    case .refused: try Self.make(10)
     case .full: try Self.make(11)
     }
   }

@@ -78,21 +78,22 @@ struct AgentServer: ~Copyable {
       _ = Descriptor.wait(for: [end.number], milliseconds: 10)
       return
     }
+    // Who takes too long, or asks what is no request, is hung up on.
     guard
-      let message = client.receive(byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout)
+      let message = client.receive(byteCountMax: AgentMessage.requestSizeMax, milliseconds: Self.timeout),
+      let request = AgentMessage(message), let reply = answer(request)
     else { return }
-    let reply = answer(AgentMessage(message))
     // Who asks again after this answer finds another agent, or none, and not one that is about to end.
     if isDone { leave() }
     // A reply that can't be made or sent is the client's to miss.
     if let reply = try? reply.message() { _ = client.send(reply) }
   }
 
-  private mutating func answer(_ request: AgentMessage?) -> AgentMessage {
+  private mutating func answer(_ request: AgentMessage) -> AgentMessage? {
     let now = ContinuousClock.now
     roots.forgetEnded(at: now)
     switch request {
-    case .root(let store): return roots.root(of: store, at: now).map { .kept($0) } ?? .none
+    case .root(let store): return .kept(roots.root(of: store, at: now))
     case .keep(let store, let seconds, let root):
       let isKept = roots.keep(root, of: store, until: now + .seconds(Int64(min(seconds, secondsMax))))
       if isKept, emptyEnd != nil { emptyEnd = now }
@@ -100,7 +101,7 @@ struct AgentServer: ~Copyable {
     case .forget(let store): roots.forget(store)
     case .list: return .stores(roots.list(at: now))
     case .stop: leave()
-    default: return .refused
+    default: return nil
     }
     return .done
   }
