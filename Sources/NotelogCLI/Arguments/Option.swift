@@ -144,7 +144,7 @@ struct CommandTable: Sendable {
   init(_ commands: [Command], help: Command, version: Command, hidden: [Command] = []) {
     (self.commands, self.help, self.version, self.hidden) = (commands, help, version, hidden)
     var takesValue: [String: Bool] = [:]
-    for option in commands.flatMap(\.options) + Option.common {
+    for option in options {
       let known = takesValue.updateValue(option.value != nil, forKey: option.long)
       precondition(known == nil || known == (option.value != nil), "--\(option.long) has two meanings")
     }

@@ -54,10 +54,8 @@ extension CommandTable {
     if words.isEmpty { found.append("help\tshow help") }
     guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return found }
     let place = words.count - command.words.count
-    let positional =
-      place < command.positionals.count
-      ? command.positionals[place] : command.positionals.last.flatMap { $0.repeats ? $0 : nil }
-    return found + (positional?.completion ?? [])
+    let last = command.positionals.last { $0.repeats }
+    return found + ((command.positionals.dropFirst(place).first ?? last)?.completion ?? [])
   }
 }
 
