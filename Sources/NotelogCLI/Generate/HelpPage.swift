@@ -45,20 +45,17 @@ func sentence(_ summary: String) -> String {
   summary.prefix(1).uppercased() + summary.dropFirst() + "."
 }
 
-/// A title and the rows below it; nothing where there are none.
+/// A title, and rows of two columns below it, the second one wrapped; nothing where there are none.
 private func titled(_ title: String, _ rows: [(String, String)]) -> [String] {
-  rows.isEmpty ? [] : ["", title + ":"] + columns(rows)
-}
-
-/// Two columns, the second one wrapped.
-private func columns(_ rows: [(String, String)]) -> [String] {
+  guard !rows.isEmpty else { return [] }
   let width = min(24, rows.map(\.0.count).max() ?? 0)
-  return rows.flatMap { name, text in
+  let lines = rows.flatMap { name, text in
     let lines = wrapped(text, width: 80 - width - 4).split(separator: "\n").map(String.init)
     let indent = "".padded(to: width + 4)
     if name.count > width { return ["  " + name] + lines.map { indent + $0 } }
     return ["  " + name.padded(to: width + 2) + (lines.first ?? "")] + lines.dropFirst().map { indent + $0 }
   }
+  return ["", title + ":"] + lines
 }
 
 /// Text broken into lines of at most `width` characters, at spaces.
@@ -86,10 +83,9 @@ extension CommandTable {
       ".SH SYNOPSIS", ".B notelog", ".I COMMAND", "[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...",
       ".SH COMMANDS",
     ]
-    for command in commands { lines += section(of: command) }
-    lines += [".SH OPTIONS OF EVERY COMMAND"] + Option.common.flatMap(entry)
-    lines += [".SH EXIT STATUS"]
-    for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", roff(code.meaning)] }
+    lines += commands.flatMap(section)
+    lines += [".SH OPTIONS OF EVERY COMMAND"] + Option.common.flatMap { entry($0.synopsis, $0.help) }
+    lines += [".SH EXIT STATUS"] + ExitCode.allCases.flatMap { entry("\($0.rawValue)", $0.meaning) }
     lines += [".SH FIRST STEPS", ".nf"] + Self.firstSteps.map(roff) + [".fi"]
     return lines.joined(separator: "\n") + "\n"
   }
@@ -97,19 +93,16 @@ extension CommandTable {
   private func section(of command: Command) -> [String] {
     var lines = [".SS \(roff(command.synopsis))", roff(sentence(command.summary))]
     for paragraph in command.paragraphs { lines += [".PP", roff(paragraph)] }
-    for positional in command.positionals {
-      lines += [".TP", ".I \(roff(positional.name))", roff(positional.help)]
-    }
-    lines += command.options.flatMap(entry)
+    lines += command.positionals.flatMap { entry($0.name, $0.help, font: "I") }
+    lines += command.options.flatMap { entry($0.synopsis, $0.help) }
     for (line, does) in command.examples {
       lines += [".PP", ".nf", ".B \(roff(line))", ".fi", ".RS 4", roff(does), ".RE"]
     }
     return lines
   }
 
-  private func entry(_ option: Option) -> [String] {
-    let synopsis = option.synopsis.drop { $0 == " " }
-    return [".TP", ".B \(roff(String(synopsis)))", roff(option.help)]
+  private func entry(_ name: String, _ help: String, font: String = "B") -> [String] {
+    [".TP", ".\(font) \(roff(String(name.drop { $0 == " " })))", roff(help)]
   }
 }
 
