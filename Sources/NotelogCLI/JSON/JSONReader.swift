@@ -20,11 +20,6 @@ struct JSONReader {
     return value
   }
 
-  private init(bytes: [UInt8], errorPrefix: String) {
-    self.bytes = bytes
-    self.errorPrefix = errorPrefix
-  }
-
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
   private func failure(_ message: String, at place: Int? = nil) -> ToolError {
