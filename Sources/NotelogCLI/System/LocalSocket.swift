@@ -35,11 +35,11 @@ extension Descriptor {
 
   /// One message, without its length; nil where none comes in time, or it is empty or longer than may be.
   func receive(byteCountMax: Int, milliseconds: Int) -> SecretBytes? {
-    let end = ContinuousClock.now + .milliseconds(milliseconds)
-    guard let length = exactly(2, until: end) else { return nil }
+    let input = Input(borrowing: number, name: "a message", until: .now + .milliseconds(milliseconds))
+    guard let length = input.exactly(2) else { return nil }
     let count = length.withBytes { Int(Span<UInt8>(_bytes: $0)[0]) | Int(Span<UInt8>(_bytes: $0)[1]) << 8 }
     guard (1...byteCountMax).contains(count) else { return nil }
-    return exactly(count, until: end)
+    return input.exactly(count)
   }
 
   /// Sends a message, which begins with its length.
@@ -47,41 +47,7 @@ extension Descriptor {
   /// - Returns: Whether all of it was sent.
   func send(_ message: SecretBytes) -> Bool {
     let number = number
-    return message.withBytes { bytes in
-      var sent = 0
-      while sent < bytes.byteCount {
-        // SAFETY: the pointer and count describe what is not sent yet, which outlives the call. A reader that
-        // went away is an error here, as the signal is ignored.
-        let count = unsafe bytes.withUnsafeBytes {
-          unsafe write(number, $0.baseAddress?.advanced(by: sent), $0.count - sent)
-        }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return false }
-        sent += count
-      }
-      return true
-    }
-  }
-
-  /// Exactly so many bytes; nil where they don't come in time.
-  private func exactly(_ count: Int, until end: ContinuousClock.Instant) -> SecretBytes? {
-    let socket = number
-    let bytes = try? SecretBytes(capacity: count) { memory in
-      var filled = 0
-      while filled < count {
-        let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-        guard left > 0, Self.wait(for: [socket], milliseconds: Int32(left.rounded(.up)))[0] else { break }
-        // SAFETY: the memory has as many bytes behind what is filled.
-        let read = unsafe memory.withUnsafeMutableBytes {
-          unsafe Foundation.read(socket, $0.baseAddress?.advanced(by: filled), count - filled)
-        }
-        if read < 0, errno == EINTR || errno == EAGAIN { continue }
-        guard read > 0 else { break }
-        filled += read
-      }
-      return filled
-    }
-    return bytes?.byteCount == count ? bytes : nil
+    return message.withBytes { Self.write($0, to: number) == 0 }
   }
 
   /// Has no call wait longer for the other end: to connect and to send. What is read has come.
@@ -93,5 +59,13 @@ extension Descriptor {
 
   private static func failure(_ what: String) -> ToolError {
     ToolError(.failed, "cannot \(what): \(systemError(errno))")
+  }
+}
+
+extension Input {
+  /// Exactly so many bytes; nil where they don't come in time.
+  fileprivate func exactly(_ count: Int) -> SecretBytes? {
+    let bytes = try? readSecret(upTo: count - 1, isLine: false)
+    return bytes?.byteCount == count ? bytes : nil
   }
 }

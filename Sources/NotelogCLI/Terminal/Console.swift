@@ -78,34 +78,23 @@ final class Output: Sendable {
     if isFull { try flush() }
   }
 
+  /// Writes a text at once, behind what has been collected.
+  func writeNow(_ text: String) throws {
+    try write(text)
+    try flush()
+  }
+
   /// Writes what has been collected.
   func flush() throws {
-    let rest = buffer.withLock { buffer in
+    let bytes = buffer.withLock { buffer in
       defer { buffer.removeAll(keepingCapacity: true) }
       return buffer
     }
-    try send(rest)
-  }
-
-  /// Writes a text at once, where nothing has been collected before it.
-  func writeNow(_ text: String) throws {
-    try send(Array(text.utf8))
-  }
-
-  private func send(_ bytes: [UInt8]) throws {
-    var sent = 0
-    while sent < bytes.count {
-      // SAFETY: the pointer and count describe the part of `bytes` not yet sent, which outlives the call.
-      let count = unsafe bytes.withUnsafeBytes {
-        unsafe Foundation.write(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent)
-      }
-      if count >= 0 {
-        sent += count
-      } else if errno == EPIPE {
-        throw ToolError.closedPipe
-      } else if errno != EINTR {
-        throw ToolError(.failed, "cannot write to standard output: \(systemError(errno))")
-      }
+    // SAFETY: bytes are bytes.
+    let error = unsafe Descriptor.write(bytes.span.bytes, to: descriptor)
+    if error == EPIPE { throw ToolError.closedPipe }
+    guard error == 0 else {
+      throw ToolError(.failed, "cannot write to standard output: \(systemError(error))")
     }
   }
 }

@@ -11,6 +11,8 @@ final class Input {
   private let descriptor: Int32
   /// Closed when this goes, where it was opened here.
   private let file: Descriptor?
+  /// Until when it is waited for; nil for ever.
+  private let end: ContinuousClock.Instant?
 
   /// Standard input.
   convenience init() { self.init(borrowing: STDIN_FILENO, name: "standard input") }
@@ -21,15 +23,17 @@ final class Input {
     // SAFETY: the path outlives the call, and the flags ask for no mode argument.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     file = Descriptor(owning: descriptor)
+    end = nil
     if descriptor < 0 {
       throw ToolError(.failed, "cannot read \(what.isEmpty ? "" : "the ")\(name): \(systemError(errno))")
     }
   }
 
   /// A descriptor that is somebody else's to close.
-  init(borrowing descriptor: Int32, name: String) {
+  init(borrowing descriptor: Int32, name: String, until end: ContinuousClock.Instant? = nil) {
     self.name = name
     self.descriptor = descriptor
+    self.end = end
     file = nil
   }
 
@@ -50,8 +54,10 @@ final class Input {
   /// What comes next, up to `count` bytes; empty at the end.
   func read(upTo count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    // SAFETY: the pointer and count are the array's own.
-    let read = try unsafe bytes.withUnsafeMutableBytes { try unsafe fill($0) }
+    var span = bytes.mutableSpan
+    // SAFETY: any bytes are bytes.
+    var memory = unsafe span.mutableBytes
+    let read = try readOn(into: &memory, at: 0, upTo: count)
     bytes.removeLast(count - read)
     return bytes
   }
@@ -77,16 +83,17 @@ final class Input {
   func readSecret(upTo count: Int, isLine: Bool) throws -> SecretBytes? {
     var isAtEnd = false
     let secret = try SecretBytes(capacity: count + 1) { memory in
-      for filled in 0...count {
-        guard try readOn(into: &memory, at: filled, upTo: 1) == 1 else {
-          isAtEnd = filled == 0
-          return filled
-        }
+      var filled = 0
+      while filled <= count {
+        let read = try readOn(into: &memory, at: filled, upTo: isLine ? 1 : count + 1 - filled)
+        isAtEnd = read == 0 && filled == 0
+        if read == 0 { break }
         // SAFETY: a byte is a byte, and this one was just read.
         let byte = unsafe memory.bytes.unsafeLoad(fromByteOffset: filled, as: UInt8.self)
-        if isLine, byte == UInt8(ascii: "\n") { return filled }
+        if isLine, byte == UInt8(ascii: "\n") { break }
+        filled += read
       }
-      return count + 1
+      return filled
     }
     return isAtEnd ? nil : secret
   }
@@ -94,17 +101,13 @@ final class Input {
   private func readOn(
     into memory: inout MutableRawSpan, at offset: Int, upTo count: Int
   ) throws -> Int {
-    // SAFETY: the memory has `count` bytes behind the offset.
-    try unsafe memory.withUnsafeMutableBytes {
-      try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
-    }
-  }
-
-  private func fill(_ memory: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       try waitForBytes()
-      // SAFETY: the pointer and count are the memory's own, which the caller lends.
-      let read = unsafe Foundation.read(descriptor, memory.baseAddress, memory.count)
+      // SAFETY: the memory is the caller's, and has `count` bytes behind the offset.
+      let read = unsafe memory.withUnsafeMutableBytes {
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: $0[offset..<(offset + count)])
+        return unsafe Foundation.read(descriptor, rest.baseAddress, rest.count)
+      }
       if read >= 0 { return read }
       guard errno == EINTR else {
         throw ToolError(.failed, "cannot read \(name): \(systemError(errno))")
@@ -117,8 +120,10 @@ final class Input {
   private func waitForBytes() throws {
     while true {
       if Interrupt.isRequested { throw ToolError.interrupted }
+      let left = (end.map { ContinuousClock.now.duration(to: $0) / .milliseconds(1) } ?? 200).rounded(.up)
+      guard left > 0 else { throw ToolError(.failed, "\(name) does not come in time") }
       // A signal ends the wait, and is looked for once more: `read` would wait without looking.
-      if Descriptor.wait(for: [descriptor], milliseconds: 200)[0] { return }
+      if Descriptor.wait(for: [descriptor], milliseconds: Int32(min(left, 200)))[0] { return }
     }
   }
 }
@@ -203,6 +208,23 @@ struct Descriptor: ~Copyable, Sendable {
   }
 
   deinit { close(number) }
+
+  /// Writes all of some bytes to a descriptor. A reader that went away is an error, as the signal is ignored.
+  ///
+  /// - Returns: The system's error; 0 without one.
+  static func write(_ bytes: RawSpan, to number: Int32) -> Int32 {
+    var sent = 0
+    while sent < bytes.byteCount {
+      // SAFETY: the pointer and count describe what is not sent yet, which outlives the call.
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Foundation.write(number, $0.baseAddress?.advanced(by: sent), $0.count - sent)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return errno }
+      sent += count
+    }
+    return 0
+  }
 
   /// Waits until one of the descriptors can be read, or the time is over.
   ///
