@@ -60,12 +60,11 @@ enum KernelKeyring {
   private static func name(of key: Int) -> String? {
     var text = [CChar](repeating: 0, count: 256)
     // SAFETY: the pointer and count are the array's own.
-    let count = unsafe kernel_key_describe(key, &text, text.count)
-    guard count > 0, count <= text.count else { return nil }
-    let bytes = text.prefix(count).prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
-    let parts = bytes.split(separator: UInt8(ascii: ";"), maxSplits: 4, omittingEmptySubsequences: false)
-    guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return nil }
-    return String(validating: parts[4], as: UTF8.self)
+    guard unsafe kernel_key_describe(key, &text, text.count) > 0,
+      let description = String(validating: text.prefix { $0 != 0 }, as: UTF8.self)
+    else { return nil }
+    let parts = description.split(separator: ";", maxSplits: 4, omittingEmptySubsequences: false)
+    return parts.count == 5 && parts[0] == "user" ? String(parts[4]) : nil
   }
 
   private static var failure: ToolError {
