@@ -39,7 +39,21 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
   let credential = try SecretSource.given(call)
   try call.checkPath()
   let (summary, found) = try Interrupt.deferred {
-    let summary = try save(call, to: new, credential, storeID)
+    let summary = try withProgress(
+      "salvaging",
+      saying: [
+        .notFound: ToolError(
+          .noStore, "there is nothing of a store in '\(call.store)'",
+          hint: "where no file has a readable header, --store-id says which store it was"),
+        .alreadyExists: ToolError(
+          .failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
+      ],
+      into: new
+    ) { progress in
+      try Store.salvage(
+        from: call.store, to: new, unlocking: credential, storeID: storeID,
+        keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
+    }
     do {
       // What was saved is looked at again, as whoever goes on with it would.
       let found = try withProgress("verifying") { progress in
@@ -57,27 +71,6 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
   let isComplete = summary.isComplete && !found.verdict.isDamaged && withoutSchema == 0
   try call.print(report(summary, found, withoutSchema: withoutSchema, isComplete: isComplete))
   return isComplete ? .done : .damage
-}
-
-/// Saves what can be read into the new store.
-private func save(
-  _ call: Invocation, to new: String, _ credential: Credential?, _ storeID: RecordID?
-) throws -> SalvageSummary {
-  try withProgress(
-    "salvaging",
-    saying: [
-      .notFound: ToolError(
-        .noStore, "there is nothing of a store in '\(call.store)'",
-        hint: "where no file has a readable header, --store-id says which store it was"),
-      .alreadyExists: ToolError(
-        .failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
-    ],
-    into: new
-  ) { progress in
-    try Store.salvage(
-      from: call.store, to: new, unlocking: credential, storeID: storeID,
-      keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
-  }
 }
 
 /// What was saved, and what the new store is like: `withoutSchema` records are of collections that it knows
