@@ -153,19 +153,6 @@ enum TerminalEcho {
       throw ToolError(.locked, "a \(question) is needed, and there is no terminal to ask on", hint: hint)
     }
     defer { close(terminal) }
-    return try off(on: terminal) {
-      try Output(descriptor: terminal).writeNow(question + ": ")
-      let input = Input(borrowing: terminal, name: "the terminal")
-      guard let line = try input.readSecret(upTo: count, isLine: true) else {
-        throw ToolError(.locked, "no password was given")
-      }
-      return line
-    }
-  }
-
-  /// Runs `body` with the echo of `terminal` off, and Ctrl-Z asleep, since a stopped tool could not restore
-  /// it.
-  private static func off<Result>(on terminal: Int32, _ body: () throws -> Result) throws -> Result {
     // SAFETY: `before` points to one initialised termios that no handler reads yet.
     guard unsafe tcgetattr(terminal, before) == 0 else {
       throw ToolError(.failed, "cannot read the terminal's settings: \(systemError(errno))")
@@ -175,6 +162,7 @@ enum TerminalEcho {
     silent.c_lflag &= ~tcflag_t(ECHO)
     silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
     descriptor.store(terminal, ordering: .releasing)
+    // A tool that Ctrl-Z stopped could not put the terminal back.
     let stop = signal(SIGTSTP, SIG_IGN)
     defer {
       restore()
@@ -184,7 +172,12 @@ enum TerminalEcho {
     guard unsafe tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
       throw ToolError(.failed, "cannot switch off the terminal's echo: \(systemError(errno))")
     }
-    return try body()
+    try Output(descriptor: terminal).writeNow(question + ": ")
+    let input = Input(borrowing: terminal, name: "the terminal")
+    guard let line = try input.readSecret(upTo: count, isLine: true) else {
+      throw ToolError(.locked, "no password was given")
+    }
+    return line
   }
 
   /// Puts the terminal back; safe in a signal handler.
