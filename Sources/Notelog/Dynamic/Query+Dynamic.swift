@@ -13,25 +13,11 @@ extension DynamicCollection {
   /// query with its error, unless ``Query/onDamage(_:)`` says that the rest is wanted: it is told of each
   /// such record by its id.
   public func query() -> Query<DynamicEntry> {
-    let source = DynamicSource(collection: plan, opener: store.opener)
-    return Query(store) { source }.changing { question in
-      question.isByID = true
-      question.namesRecords = true
+    let (plan, opener) = (plan, store.opener)
+    return Query(store) { { Scanner(plan, opener) } }.changing { question in
+      question.isByName = true
       question.damageHandler = { finding in throw NotelogError(finding) }
     }
-  }
-}
-
-/// A collection whose fields are known by their names.
-private struct DynamicSource: QuerySource {
-  let collection: CollectionPlan
-  let opener: FieldOpener
-
-  func scanner() -> Scanner { Scanner(collection, opener) }
-
-  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?) {
-    guard case .name(let name) = field else { throw refusal(of: field) }
-    return (try collection.index(of: name), nil)
   }
 }
 
@@ -83,7 +69,7 @@ extension Search {
   /// A record by the names of its fields; nil where it can't be read.
   fileprivate func dynamicEntry(_ record: OwnedRecord) throws -> DynamicEntry? {
     var entry: DynamicEntry?
-    try sparing(record.id) { entry = try DynamicEntry(record, plan, source.opener) }
+    try sparing(record.id) { entry = try DynamicEntry(record, plan, store.opener) }
     return entry
   }
 }
@@ -148,7 +134,7 @@ extension QueryCondition where R == DynamicEntry {
       case .less, .greater, .unequal:
         KeySet([], includesMissing: false, of: type, "nothing", decides: true)
       }
-    return QueryCondition(FieldCondition(.name(name), keys))
+    return QueryCondition(FieldCondition(fieldReference(named: name), keys))
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is
@@ -157,8 +143,8 @@ extension QueryCondition where R == DynamicEntry {
     _ name: String, satisfies condition: @escaping @Sendable (DynamicValue) throws -> Bool
   ) -> QueryCondition {
     QueryCondition(
-      FieldCondition(.name(name), nil) { scanner, source in
-        let index = try source.place(of: .name(name)).index
+      FieldCondition(fieldReference(named: name), nil) { scanner in
+        let index = try scanner.plan.index(of: name)
         let field = scanner.plan.fields[index]
         return { record in
           try scanner.withValue(in: index, of: record) { bytes in

@@ -17,7 +17,8 @@ extension Query {
     let collection = search.plan
     var opened: [String] = []
     let tested = search.condition.fields
-    let places = try tested.map { try search.source.place(of: $0.field).index }
+    let scanner = search.makeScanner()
+    let places = try tested.map { try $0.field(scanner).index }
     for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
       if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
     }

@@ -79,16 +79,16 @@ extension Query where R: Record {
   /// The first value in an order, of those that are there and no NaN.
   private func first<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ key: OrderKey) throws -> Value? {
     let values = KeySet(Value.Stored.fieldType, from: nil, to: nil, includingUpper: true, "any value")
-    let condition = QueryCondition<R>(FieldCondition(.path(path), values))
+    let condition = QueryCondition<R>(FieldCondition(fieldReference(path), values))
     guard question.limit != nil || question.offset != 0 || question.cursor != nil else {
       let first = self.where(condition).changing { $0.keys = [key] }.limit(1)
       return try first.entries().first?.value(of: path)
     }
     // Of a page, the first is found among its records.
     let (search, reader) = (try search(), try store.reader(for: R.self))
-    var rows = SortedRows(try RecordOrder([key], reader), limit: 1)
-    let scanner = reader.scanner()
-    let holds = try condition.node.bound(to: scanner, reader)
+    let scanner = search.makeScanner()
+    var rows = SortedRows(try RecordOrder([key], scanner), limit: 1)
+    let holds = try condition.node.bound(to: scanner)
     for record in try search.entries() {
       try search.sparing(record.id) {
         if try holds(record.scanned) {

@@ -17,21 +17,24 @@ public struct Query<R>: Sendable {
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
   let moment: Snapshot?
-  private let source: @Sendable () throws -> any QuerySource
+  /// Looks the collection up, and returns what makes scanners of it.
+  private let scanners: @Sendable () throws -> @Sendable () -> Scanner
   var question = Question()
 
-  init(_ store: Store, _ moment: Snapshot? = nil, _ source: @escaping @Sendable () throws -> any QuerySource)
-  {
+  init(
+    _ store: Store, _ moment: Snapshot? = nil,
+    _ scanners: @escaping @Sendable () throws -> @Sendable () -> Scanner
+  ) {
     self.store = store
     self.moment = moment
-    self.source = source
+    self.scanners = scanners
   }
 
   /// Begins to ask.
   func search() throws -> Search {
     // The moment first: what it sees is of types that are known then.
     let moment = moment ?? store.journal.snapshot()
-    return try Search(question, store, moment, source())
+    return try Search(question, store, moment, scanners())
   }
 
   /// The query with something changed.
@@ -115,13 +118,18 @@ public struct Query<R>: Sendable {
 
 extension Store {
   /// A query over the records of a type.
-  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) { try self.reader(for: type) } }
+  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) { try self.scanners(for: type) } }
+
+  fileprivate func scanners<R: Record>(for type: R.Type) throws -> @Sendable () -> Scanner {
+    let reader = try reader(for: type)
+    return { RecordScanner(reader) }
+  }
 }
 
 extension StoreSnapshot {
   /// A query over the records of a type as they were.
   public func query<R: Record>(_ type: R.Type) -> Query<R> {
-    Query(store, moment) { [store] in try store.reader(for: type) }
+    Query(store, moment) { [store] in try store.scanners(for: type) }
   }
 }
 

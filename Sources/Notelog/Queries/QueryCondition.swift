@@ -67,23 +67,23 @@ indirect enum ConditionNode: Sendable {
   }
 
   /// The condition, ready for a scanner.
-  func bound(to scanner: Scanner, _ source: any QuerySource) throws -> Bound {
+  func bound(to scanner: Scanner) throws -> Bound {
     switch self {
-    case .field(let condition): return try condition.bound(to: scanner, source)
+    case .field(let condition): return try condition.bound(to: scanner)
     case .all(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner, source) }
+      let bound = try conditions.map { try $0.bound(to: scanner) }
       return { record in
         for condition in bound where try !condition(record) { return false }
         return true
       }
     case .any(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner, source) }
+      let bound = try conditions.map { try $0.bound(to: scanner) }
       return { record in
         for condition in bound where try condition(record) { return true }
         return false
       }
     case .notAll(let conditions):
-      let holds = try ConditionNode.all(conditions).bound(to: scanner, source)
+      let holds = try ConditionNode.all(conditions).bound(to: scanner)
       return { record in try !holds(record) }
     }
   }
@@ -97,11 +97,11 @@ struct FieldCondition: Sendable {
   /// The sort keys that are permitted; nil where they don't say it.
   let keys: KeySet?
   /// Makes the condition ready for a scanner where the keys don't decide; nil where they do.
-  private let bind: (@Sendable (Scanner, any QuerySource) throws -> ConditionNode.Bound)?
+  private let bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)?
 
   init(
-    _ field: FieldReference, _ keys: KeySet?,
-    bind: (@Sendable (Scanner, any QuerySource) throws -> ConditionNode.Bound)? = nil
+    _ field: @escaping FieldReference, _ keys: KeySet?,
+    bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)? = nil
   ) {
     self.field = field
     self.keys = keys
@@ -113,16 +113,16 @@ struct FieldCondition: Sendable {
     _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
     _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
   ) {
-    self.init(.path(path), keys) { scanner, source in
-      guard let scanner = scanner as? RecordScanner<R> else { throw source.refusal(of: .path(path)) }
+    self.init(fieldReference(path), keys) { scanner in
+      let scanner = scanner.of(R.self)
       return { record in try holds(ScannedEntry(record, scanner)) }
     }
   }
 
   /// A condition that looks at the bytes of a value that is there.
-  init(bytesOf field: FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
-    self.init(field, nil) { scanner, source in
-      let place = try source.place(of: field)
+  init(bytesOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
+    self.init(field, nil) { scanner in
+      let place = try field(scanner)
       let isOptional = scanner.plan.fields[place.index].isOptional
       func ask(_ bytes: RawSpan) throws -> Bool {
         guard isOptional else { return try holds(bytes) }
@@ -136,21 +136,21 @@ struct FieldCondition: Sendable {
   }
 
   /// The condition, ready for a scanner.
-  fileprivate func bound(to scanner: Scanner, _ source: any QuerySource) throws -> ConditionNode.Bound {
+  fileprivate func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
     // A field that was retired has its initial value, and no place.
-    if let keys, keys.decides, let place = try? source.place(of: field),
+    if let keys, keys.decides, let place = try? field(scanner),
       scanner.plan.fields[place.index].type == keys.type
     {
       return try bound(to: scanner, place, keys)
     }
     guard let bind else {
-      let index = try source.place(of: field).index
+      let index = try field(scanner).index
       throw NotelogError(
         .typeMismatch,
         "\(scanner.plan.name(of: index)) is a \(scanner.plan.fields[index].type.name) field, and is compared with another type's value"
       )
     }
-    return try bind(scanner, source)
+    return try bind(scanner)
   }
 
   /// Holds the sort keys of records against those that are permitted.
@@ -240,7 +240,7 @@ extension QueryCondition where R: Record {
   public static func field<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String
   ) -> QueryCondition where Value.Stored: TextValue {
-    QueryCondition(FieldCondition(.path(path), KeySet(beginningWith: text)))
+    QueryCondition(FieldCondition(fieldReference(path), KeySet(beginningWith: text)))
   }
 
   /// The text field holds a text; a sealed field is opened for it.
@@ -251,7 +251,7 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, contains text: String
   ) -> QueryCondition where Value.Stored: TextValue {
     let needle = Array(text.utf8)
-    return QueryCondition(FieldCondition(bytesOf: .path(path)) { $0.contains(needle.rawSpan) })
+    return QueryCondition(FieldCondition(bytesOf: fieldReference(path)) { $0.contains(needle.rawSpan) })
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it.

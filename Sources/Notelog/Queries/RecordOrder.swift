@@ -11,11 +11,11 @@ struct OrderKey: Sendable {
   /// there is one.
   fileprivate let type: FieldType?
   /// Compares values as Swift does.
-  fileprivate let comparison: (@Sendable (any QuerySource) throws -> ValueComparison)?
+  fileprivate let comparison: (@Sendable (Scanner) throws -> ValueComparison)?
 
   /// A field by its name, in the order of its sort keys.
   init(_ name: String, _ direction: SortDirection) {
-    field = .name(name)
+    field = fieldReference(named: name)
     self.direction = direction
     type = nil
     comparison = nil
@@ -42,11 +42,11 @@ struct OrderKey: Sendable {
     _ path: FieldKeyPath<R, Value>, _ direction: SortDirection,
     by precedes: @escaping @Sendable (Value, Value) -> Bool
   ) {
-    field = .path(path)
+    field = fieldReference(path)
     self.direction = direction
     type = hasOrderOfKeys(Value.self) ? Value.Stored.fieldType : nil
-    comparison = { source in
-      guard let reader = source as? RecordReader<R> else { throw source.refusal(of: .path(path)) }
+    comparison = { scanner in
+      let reader = scanner.of(R.self).reader
       let access = reader.plan.slots[try reader.plan.slot(of: path)].definition.access
       @Sendable func value(_ bytes: RawSpan) throws -> Value {
         var record = reader.plan.prototype
@@ -142,14 +142,14 @@ struct RecordOrder: Sendable {
   /// The direction of the first field; that of ids where there is none.
   var direction: SortDirection { parts.first?.direction ?? .ascending }
 
-  init(_ keys: [OrderKey], _ source: any QuerySource) throws {
-    collection = source.collection.number
+  init(_ keys: [OrderKey], _ scanner: Scanner) throws {
+    collection = scanner.plan.number
     parts = try keys.map { key in
-      let place = try source.place(of: key.field)
-      let field = source.collection.fields[place.index]
+      let place = try key.field(scanner)
+      let field = scanner.plan.fields[place.index]
       return Part(
         index: place.index, field: field, direction: key.direction, initial: place.initial,
-        comparison: key.type == field.type ? nil : try key.comparison?(source))
+        comparison: key.type == field.type ? nil : try key.comparison?(scanner))
     }
   }
 

@@ -48,7 +48,7 @@ extension Search {
     else { return nil }
     let isPaired = question.limit != nil && order.parts.count > 1
     let name = isPaired ? plan.indexName(of: first, order.parts[1]) ?? single : single
-    guard let run = try run(of: name, condition.narrowing(name, source) ?? .all) else { return nil }
+    guard let run = try run(of: name, condition.narrowing(name, self) ?? .all) else { return nil }
     let widths = order.parts.map(\.field.type.fixedByteCount)
     let byteCount = zip(widths, order.parts).reduce(0) { $0 + ($1.0 ?? 0) + ($1.1.field.isOptional ? 1 : 0) }
     let isExact =
@@ -69,8 +69,8 @@ extension Search {
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
   /// where there are too many to read one by one.
   private func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
-    var found = try condition.indexNames(source).compactMap { name -> [IndexRun]? in
-      guard let narrowing = condition.narrowing(name, source) else { return nil }
+    var found = try condition.indexNames(self).compactMap { name -> [IndexRun]? in
+      guard let narrowing = condition.narrowing(name, self) else { return nil }
       return try run(of: name, narrowing).map { [$0] }
     }
     switch condition {
@@ -120,12 +120,12 @@ extension Search {
   }
 
   private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
-    let scanner = source.scanner()
+    let scanner = makeScanner()
     let holds = try bound(to: scanner)
     guard plan.isStored else { return }
     var number = 0
     func leaveOut(_ finding: Finding) throws {
-      if question.namesRecords { part.noteDamage() } else { try question.damageHandler?(finding) }
+      if question.isByName { part.noteDamage() } else { try question.damageHandler?(finding) }
     }
     try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
       try part.check(at: number)
@@ -323,25 +323,25 @@ struct Narrowing: Sendable {
 extension ConditionNode {
   /// What the condition leaves of an index by what it says of its first field; nil where it says nothing of
   /// the field.
-  func narrowing(_ name: OrderName, _ source: any QuerySource) -> Narrowing? {
+  func narrowing(_ name: OrderName, _ search: Search) -> Narrowing? {
     switch self {
     case .field(let condition):
-      guard let found = source.lookup(condition), found.name == name.first else { return nil }
+      guard let found = search.lookup(condition), found.name == name.first else { return nil }
       return Narrowing(
         found.ranges.map { IndexBounds($0, of: name, isFixed: found.isFixed) }, [found.words])
     case .all(let conditions):
-      return conditions.compactMap { $0.narrowing(name, source) }.reduce(nil) { $0?.and($1) ?? $1 }
+      return conditions.compactMap { $0.narrowing(name, search) }.reduce(nil) { $0?.and($1) ?? $1 }
     case .any(let conditions):
-      let sides = conditions.compactMap { $0.narrowing(name, source) }
+      let sides = conditions.compactMap { $0.narrowing(name, search) }
       return sides.count == conditions.count ? sides.reduce(nil) { $0?.or($1) ?? $1 } : nil
     case .notAll: return nil
     }
   }
 
   /// The indexes of fields that conditions are about, each once.
-  func indexNames(_ source: any QuerySource) -> [OrderName] {
+  func indexNames(_ search: Search) -> [OrderName] {
     fields.reduce(into: []) { names, condition in
-      guard let name = source.lookup(condition)?.name, !names.contains(name) else { return }
+      guard let name = search.lookup(condition)?.name, !names.contains(name) else { return }
       names.append(name)
     }
   }
@@ -366,7 +366,7 @@ struct CandidateReader: ~Copyable {
     self.search = search
     self.name = name
     self.part = part
-    scanner = search.source.scanner()
+    scanner = search.makeScanner()
     holds = try search.bound(to: scanner)
   }
 

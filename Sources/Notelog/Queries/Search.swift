@@ -9,8 +9,9 @@ struct Question: Sendable {
   var conditions: [ConditionNode] = []
   /// What the records are sorted by, the first one first.
   var keys: [OrderKey] = []
-  /// Whether records come in the order of their ids where nothing else decides.
-  var isByID = false
+  /// Whether fields are known by their names only. Then records come in the order of their ids where nothing
+  /// else decides, and damage is told record by record, also where only a place is known at first.
+  var isByName = false
   /// Behind which place in the order records are asked for.
   var cursor: QueryCursor?
   var limit: Int?
@@ -20,51 +21,36 @@ struct Question: Sendable {
   var partCount = 1
   /// What is told of what is left out.
   var damageHandler: (@Sendable (Finding) throws -> Void)?
-  /// Whether damage is told record by record, also where only a place is known at first.
-  var namesRecords = false
 
   /// How many records are wanted, those that are passed over among them.
   var wantedCount: Int? { limit.map { $0.addingReportingOverflow(offset).overflow ? .max : $0 + offset } }
   /// Whether it is asked for records in an order.
-  var isOrdered: Bool { isByID || !keys.isEmpty }
+  var isOrdered: Bool { isByName || !keys.isEmpty }
 }
 
 // MARK: - What a query has to know of a collection.
 
-/// A field as conditions and orders name it.
-enum FieldReference: Sendable {
-  case path(any AnyKeyPath & Sendable)
-  case name(String)
+/// A field as conditions and orders name it: finds its place in a scanner's collection, and the stored value of
+/// records that lack it; nil where they have none.
+typealias FieldReference = @Sendable (Scanner) throws -> (index: Int, initial: [UInt8]?)
+
+/// The field of a property.
+func fieldReference<R: Record>(_ path: any PartialKeyPath<R> & Sendable) -> FieldReference {
+  { scanner in try scanner.of(R.self).reader.place(of: path) }
 }
 
-/// A collection whose records are asked for.
-protocol QuerySource: Sendable {
-  var collection: CollectionPlan { get }
-  var opener: FieldOpener { get }
-  /// What one thread goes through the records with.
-  func scanner() -> Scanner
-  /// The place of a field, and the stored value of records that lack it; nil where they have none.
-  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?)
+/// The field of a name: whoever knows no more of it knows no initial value.
+func fieldReference(named name: String) -> FieldReference {
+  { scanner in (try scanner.plan.index(of: name), nil) }
 }
 
-extension QuerySource {
-  /// Why a field is none of the collection's.
-  func refusal(of field: FieldReference) -> NotelogError {
-    NotelogError(
-      .invalidArgument, "\(field) is of another type than the records of \(collection.schema.name)")
-  }
-}
-
-extension RecordReader: QuerySource {
-  var collection: CollectionPlan { plan.collection }
-
-  func scanner() -> Scanner { RecordScanner(self) }
-
-  func place(of field: FieldReference) throws -> (index: Int, initial: [UInt8]?) {
-    guard case .path(let path) = field, let path = path as? PartialKeyPath<R> else {
-      throw refusal(of: field)
+extension Scanner {
+  /// The same as a scanner of a record type: what a query of that type is asked with.
+  func of<R: Record>(_ type: R.Type) -> RecordScanner<R> {
+    guard let scanner = self as? RecordScanner<R> else {
+      preconditionFailure("a query of a record type goes through its records")
     }
-    return try place(of: path)
+    return scanner
   }
 }
 
@@ -75,7 +61,8 @@ struct Search: Sendable {
   let question: Question
   let store: Store
   let moment: Snapshot
-  let source: any QuerySource
+  /// Makes what one thread goes through the records with.
+  let makeScanner: @Sendable () -> Scanner
   let plan: CollectionPlan
   let order: RecordOrder
   /// All conditions.
@@ -85,17 +72,21 @@ struct Search: Sendable {
 
   /// - Throws: `invalidArgument` for a limit, an offset or a cursor that no query can have: it may have come
   ///   from a user.
-  init(_ question: Question, _ store: Store, _ moment: Snapshot, _ source: any QuerySource) throws {
+  init(
+    _ question: Question, _ store: Store, _ moment: Snapshot,
+    _ makeScanner: @escaping @Sendable () -> Scanner
+  ) throws {
     if question.limit ?? 0 < 0 || question.offset < 0 {
       throw NotelogError(.invalidArgument, "a query's limit is not negative, and neither is its offset")
     }
     self.question = question
     self.store = store
     self.moment = moment
-    self.source = source
-    plan = source.collection
+    self.makeScanner = makeScanner
+    let scanner = makeScanner()
+    plan = scanner.plan
     condition = .all(question.conditions)
-    order = try RecordOrder(question.keys, source)
+    order = try RecordOrder(question.keys, scanner)
     cursorKey = try question.cursor.map(order.key)
   }
 
@@ -238,14 +229,14 @@ struct Search: Sendable {
         .invalidArgument, "the query isn't sorted, and no record comes after another: sort it")
     }
     var key: [UInt8] = []
-    try order.append(record.scanned, source.scanner(), to: &key)
+    try order.append(record.scanned, makeScanner(), to: &key)
     return order.cursor(at: record.id, key)
   }
 
   /// The conditions, ready for a scanner; they all have to hold, and the record comes after the cursor if
   /// there is one.
   func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
-    let holds = try condition.bound(to: scanner, source)
+    let holds = try condition.bound(to: scanner)
     guard let cursor = question.cursor, let place = cursorKey else { return holds }
     let order = order
     var key: [UInt8] = []

@@ -37,25 +37,25 @@ extension Store {
   }
 }
 
-extension QuerySource {
+extension Search {
   /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own,
   /// or that of its digests. nil where none helps.
   /// `isFixed` says whether all keys have one length.
   func lookup(
     _ condition: FieldCondition
   ) -> (name: OrderName, ranges: [KeyRange], isFixed: Bool, words: String)? {
-    guard let keys = condition.keys, let place = try? place(of: condition.field) else { return nil }
-    let field = collection.fields[place.index]
+    guard let keys = condition.keys, let place = try? condition.field(makeScanner()) else { return nil }
+    let field = plan.fields[place.index]
     guard field.type == keys.type else { return nil }
-    if let name = collection.indexName(of: place.index) {
+    if let name = plan.indexName(of: place.index) {
       let ranges = keys.ranges(isOptional: field.isOptional)
       return (name, ranges, isFixed: field.type.fixedByteCount != nil, keys.words)
     }
-    guard collection.hasDigests, collection.isStored, let digest = collection.digest(of: place.index),
+    guard plan.hasDigests, plan.isStored, let digest = plan.digest(of: place.index),
       let values = keys.values(isOptional: field.isOptional),
       let ranges = digestRanges(of: values, place.index)
     else { return nil }
-    let name = OrderName(collection: collection.number, field: collection.fields[digest].number)
+    let name = OrderName(collection: plan.number, field: plan.fields[digest].number)
     return (name, ranges, isFixed: true, values.count == 1 ? "one value" : "\(values.count) values")
   }
 
@@ -63,10 +63,10 @@ extension QuerySource {
   /// some: then all values are to be opened, as far as they can be.
   private func digestRanges(of values: [[UInt8]], _ source: Int) -> [KeyRange]? {
     var ranges: [KeyRange] = []
-    for reference in collection.fields[source].keys {
-      guard let key = try? opener.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
+    for reference in plan.fields[source].keys {
+      guard let key = try? store.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
       for value in values {
-        guard let digest = try? collection.storedDigest(value.rawSpan, source, under: key) else {
+        guard let digest = try? plan.storedDigest(value.rawSpan, source, under: key) else {
           return nil
         }
         ranges.append(KeyRange(of: digest))

@@ -423,7 +423,7 @@ extension Transaction {
     for id in written.map({ RecordID($0) }) {
       guard let stored = try read(id, plan.collection) else { continue }
       let reader = RecordReader(plan: plan, opener: try opener(of: stored))
-      let holds = try condition.node.bound(to: RecordScanner(reader), reader)
+      let holds = try condition.node.bound(to: RecordScanner(reader))
       if try holds(stored.scanned) { ids.append(id) }
     }
     for id in ids { batch.delete(id.bytes, collection: plan.collection.number) }
