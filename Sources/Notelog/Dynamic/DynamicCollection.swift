@@ -140,8 +140,6 @@ public struct DynamicEntry: Sendable, Identifiable {
   let stored: OwnedRecord
   let plan: CollectionPlan
   let opener: FieldOpener
-  /// The record's directory, in ascending order of number.
-  private let entries: [FieldEntry]
   /// The fields that the record has, in ascending order of number.
   public let fields: [Field]
 
@@ -149,8 +147,7 @@ public struct DynamicEntry: Sendable, Identifiable {
     self.stored = stored
     self.plan = plan
     self.opener = opener
-    entries = try stored.entries()
-    fields = entries.filter { plan.schema.field($0.number)?.isDigest != true }.map { entry in
+    fields = try stored.entries().filter { plan.schema.field($0.number)?.isDigest != true }.map { entry in
       let reference =
         entry.flags.contains(.chunked)
         ? ValueReference(stored.body.rawSpan.extracting(entry.range)) : nil
@@ -181,7 +178,7 @@ public struct DynamicEntry: Sendable, Identifiable {
   public func value(_ name: String) throws -> DynamicValue {
     let index = try plan.index(of: name)
     let field = plan.fields[index]
-    guard let entry = entries.find(UInt32(field.number), by: { UInt32($0.number) }) else { return .missing }
+    guard let entry = try stored.find(field.number) else { return .missing }
     return try opener.open(entry, in: stored.body.rawSpan, of: id, index, plan) {
       bytes throws(NotelogError) in
       try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional)

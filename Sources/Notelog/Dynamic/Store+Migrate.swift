@@ -78,7 +78,7 @@ extension Store {
     _ type: R.Type, recordsPerTransaction: Int
   ) throws -> MigrationSummary {
     var migration = Migration<R>(store: self, recordCountMax: recordsPerTransaction)
-    while try !migration.advance() {}
+    try migration.run()
     return migration.summary
   }
 }
@@ -97,18 +97,16 @@ private struct Migration<R: Record> {
   /// Records that are damaged, and left out.
   var leftOut: Set<RecordID> = []
 
-  /// Changes the records that there are now, and retires the fields where none is left.
-  ///
-  /// - Returns: Whether that is all.
-  mutating func advance() throws -> Bool {
-    guard let schema = store.registry.withLock({ $0.find(declared)?.plan.schema }) else { return true }
-    let numbers = Set(schema.unmigrated(of: declared).map(\.number))
-    if numbers.isEmpty { return true }
-    let ids = try pending(numbers, of: schema.collection)
-    if ids.isEmpty { return try finish(numbers, of: schema.collection) }
-    var rest = ids[...]
-    while !rest.isEmpty { rest = try change(rest, numbers) }
-    return false
+  /// Changes the records that there are, and retires the fields where none is left.
+  mutating func run() throws {
+    // Looked up each time: another process may have retired them meanwhile.
+    while let schema = store.registry.withLock({ $0.find(declared)?.plan.schema }) {
+      let numbers = Set(schema.unmigrated(of: declared).map(\.number))
+      if numbers.isEmpty { return }
+      var rest = try pending(numbers, of: schema.collection)[...]
+      while !rest.isEmpty { rest = try change(rest, numbers) }
+      if try finish(numbers, of: schema.collection) { return }
+    }
   }
 
   /// The records that have a value in a field to be migrated.
