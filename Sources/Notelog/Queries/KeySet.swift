@@ -58,7 +58,7 @@ struct KeySet: Sendable {
 
   /// A range of values; nil where keys are in another order than values.
   init?<Value: Comparable & Sendable>(in range: some RangeExpression<Value>) {
-    guard let bounds = RangeBounds(range), let type = fieldType(of: Value.self), hasOrderOfKeys(Value.self)
+    guard let bounds = bounds(of: range), let type = fieldType(of: Value.self), hasOrderOfKeys(Value.self)
     else { return nil }
     func key(_ value: Value?) -> [UInt8]? {
       value.flatMap { storedBytes(of: $0)?.present }.map { Self.key(of: $0, type) }
@@ -171,20 +171,15 @@ private func shown(_ value: some Any) -> String {
 }
 
 /// The bounds of one of the standard library's ranges, which a range expression keeps to itself.
-private struct RangeBounds<Value: Comparable> {
-  var lower: Value?
-  var upper: Value?
-  var includesUpper = true
-
-  init?(_ range: some RangeExpression<Value>) {
-    switch range {
-    case let range as ClosedRange<Value>: (lower, upper) = (range.lowerBound, range.upperBound)
-    case let range as Range<Value>:
-      (lower, upper, includesUpper) = (range.lowerBound, range.upperBound, false)
-    case let range as PartialRangeFrom<Value>: lower = range.lowerBound
-    case let range as PartialRangeThrough<Value>: upper = range.upperBound
-    case let range as PartialRangeUpTo<Value>: (upper, includesUpper) = (range.upperBound, false)
-    default: return nil
-    }
+private func bounds<Value: Comparable>(
+  of range: some RangeExpression<Value>
+) -> (lower: Value?, upper: Value?, includesUpper: Bool)? {
+  switch range {
+  case let range as ClosedRange<Value>: (range.lowerBound, range.upperBound, true)
+  case let range as Range<Value>: (range.lowerBound, range.upperBound, false)
+  case let range as PartialRangeFrom<Value>: (range.lowerBound, nil, true)
+  case let range as PartialRangeThrough<Value>: (nil, range.upperBound, true)
+  case let range as PartialRangeUpTo<Value>: (nil, range.upperBound, false)
+  default: nil
   }
 }
