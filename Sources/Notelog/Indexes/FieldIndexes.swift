@@ -52,8 +52,6 @@ final class FieldIndexes: Sendable {
 
   private struct State {
     var indexes: [OrderName: Made] = [:]
-    /// Those that were ever asked for.
-    var asked: Set<OrderName> = []
     /// The commits that are under way.
     var underWay: [UInt64: Commit] = [:]
     var nextTicket: UInt64 = 0
@@ -66,8 +64,8 @@ final class FieldIndexes: Sendable {
     /// What was added while an index was being made.
     var pending: [OrderName: [OrderedEntry]] = [:]
 
-    /// Whether an index is there, or being made.
-    func isKept(_ name: OrderName) -> Bool { indexes[name] != nil || pending[name] != nil }
+    /// The indexes that are there, or being made.
+    var kept: Set<OrderName> { Set(indexes.keys).union(pending.keys) }
 
     /// Takes what a commit writes into an index.
     mutating func add(_ commit: Commit, to name: OrderName) {
@@ -110,7 +108,6 @@ final class FieldIndexes: Sendable {
     try making.withLock { _ in
       if let index = index(name) { return index }
       state.withLock { state in
-        state.asked.insert(name)
         state.pending[name] = []
         for commit in state.underWay.values { state.add(commit, to: name) }
       }
@@ -120,26 +117,27 @@ final class FieldIndexes: Sendable {
           (state.incomplete.contains(name), !state.distrusted.contains(name), state.gapCount)
         }
         let built = isIncomplete ? nil : try build(mayUseStored)
-        if let made = adopt(built, name, gapCount) { return made.isComplete ? made.index : nil }
+        if adopt(built, name, gapCount) { return index(name) }
       }
     }
   }
 
-  /// Takes in an index that was built, and what came meanwhile; nothing where that can't be done.
-  private func adopt(_ built: Made?, _ name: OrderName, _ gapCount: Int) -> (isComplete: Bool, index: Made?)?
-  {
+  /// Takes in an index that was built, and what came meanwhile.
+  ///
+  /// - Returns: Whether that was done, or there can't be one: otherwise it has to be built again.
+  private func adopt(_ built: Made?, _ name: OrderName, _ gapCount: Int) -> Bool {
     state.withLock { state in
-      if gapCount != state.gapCount { return nil }
+      if gapCount != state.gapCount { return false }
       guard var built, !state.incomplete.contains(name) else {
         state.incomplete.insert(name)
-        return (false, nil)
+        return true
       }
       for entry in state.pending[name] ?? [] where !built.index.insert(entry) {
         state.distrust(name)
-        return nil
+        return false
       }
       state.indexes[name] = built
-      return (true, built)
+      return true
     }
   }
 
@@ -152,7 +150,7 @@ extension FieldIndexes: OrderKeeper {
   func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64 {
     let commit = Commit(frames, bytes)
     return state.withLock { state in
-      for name in state.asked where state.isKept(name) { state.add(commit, to: name) }
+      for name in state.kept { state.add(commit, to: name) }
       defer { state.nextTicket += 1 }
       state.underWay[state.nextTicket] = commit
       return state.nextTicket
@@ -164,7 +162,7 @@ extension FieldIndexes: OrderKeeper {
   func distrustAll() {
     state.withLock { state in
       state.gapCount += 1
-      for name in state.asked where state.isKept(name) { state.distrust(name) }
+      for name in state.kept { state.distrust(name) }
     }
   }
 
@@ -190,26 +188,6 @@ extension FieldIndexes: OrderKeeper {
       state.indexes[name]?.isStored = true
       if isNew { state.indexes[name] = nil }
       state.distrusted.remove(name)
-    }
-  }
-}
-
-// MARK: - What is walked in the place of those parts of an index that turn out to be unreadable.
-
-/// An index that is made when it is first asked for.
-final class OrderSubstitute: Sendable {
-  private let made = Lock<OrderedIndex?>(nil)
-  private let make: @Sendable () throws -> OrderedIndex
-
-  init(_ make: @escaping @Sendable () throws -> OrderedIndex) { self.make = make }
-
-  /// The index; whoever else asks for it meanwhile waits.
-  func index() throws -> OrderedIndex {
-    try made.withLock { made in
-      if let made { return made }
-      let index = try make()
-      made = index
-      return index
     }
   }
 }

@@ -42,9 +42,9 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
     id.bytes.write(into: &bytes, at: Self.keyByteCount)
   }
 
-  /// The key, or the first bytes of it.
-  func key(byteCount: Int) -> [UInt8] {
-    (0..<min(byteCount, Self.keyByteCount)).map { index in
+  /// The key.
+  var key: [UInt8] {
+    (0..<Self.keyByteCount).map { index in
       UInt8(truncatingIfNeeded: (index < 8 ? keyHigh : keyLow) >> UInt64(56 - 8 * (index & 7)))
     }
   }
@@ -59,6 +59,10 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
+/// Makes an index when it is first called, to be walked in the place of one of which a part can't be read; whoever
+/// else calls it meanwhile waits.
+typealias OrderSubstitute = @Sendable () throws -> OrderedIndex
+
 /// A sorted set of entries in chunks, so that an insertion moves few of them; chunks that nobody has changed
 /// may lie in the checkpoint's file.
 struct OrderedIndex: Sendable {
@@ -70,7 +74,6 @@ struct OrderedIndex: Sendable {
     /// Nothing where they are in a block of the stored order.
     var entries: [OrderedEntry]?
     var block = 0
-
   }
 
   private var chunks: [Chunk] = []
@@ -200,7 +203,7 @@ struct OrderedIndex: Sendable {
 
   /// What another index has from where a chunk begins to where the next one does.
   private func substituted(_ number: Int, by substitute: OrderSubstitute?) throws -> [OrderedEntry] {
-    guard let index = try substitute?.index() else {
+    guard let index = try substitute?() else {
       throw NotelogError(.damaged, "an ordered index in the checkpoint can't be read")
     }
     let next = number + 1 < chunks.count ? chunks[number + 1].first : nil
@@ -231,19 +234,21 @@ struct OrderedIndex: Sendable {
   /// false.
   func forEachGroup(
     in bounds: IndexBounds = .all, _ direction: SortDirection, substitute: OrderSubstitute? = nil,
-    _ body: (ArraySlice<OrderedEntry>) throws -> Bool
+    _ body: ([OrderedEntry]) throws -> Bool
   ) throws {
     var group: [OrderedEntry] = []
     var goesOn = true
+    func hand() throws {
+      if direction == .descending { group.reverse() }
+      goesOn = try body(group)
+      group.removeAll(keepingCapacity: true)
+    }
     try forEach(in: bounds, direction, substitute: substitute) { entry in
-      if let first = group.first, !first.ties(with: entry) {
-        goesOn = try body(Self.inOrderOfIDs(group, direction))
-        group.removeAll(keepingCapacity: true)
-      }
+      if let first = group.first, !first.ties(with: entry) { try hand() }
       group.append(entry)
       return goesOn
     }
-    if goesOn, !group.isEmpty { _ = try body(Self.inOrderOfIDs(group, direction)) }
+    if goesOn, !group.isEmpty { try hand() }
   }
 
   /// The chunks in which a run's entries are.
@@ -256,12 +261,6 @@ struct OrderedIndex: Sendable {
   private static func range(of bounds: IndexBounds, in chunk: [OrderedEntry]) -> Range<Int> {
     let lower = firstIndex(chunk.count) { chunk[$0] >= bounds.lower }
     return lower..<max(lower, firstIndex(chunk.count) { chunk[$0] > bounds.upper })
-  }
-
-  private static func inOrderOfIDs(
-    _ group: [OrderedEntry], _ direction: SortDirection
-  ) -> ArraySlice<OrderedEntry> {
-    direction == .ascending ? group[...] : group.reversed()[...]
   }
 
   /// The first of `count` indices for which a condition holds that holds for all after it too; `count` if

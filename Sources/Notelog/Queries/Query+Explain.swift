@@ -22,20 +22,15 @@ extension Query {
     for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
       if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
     }
-    var runs: [IndexRun] = []
-    let candidateCount: Int
+    var runs: [IndexRun]?
     var direction: SortDirection?
     switch try search.way() {
-    case .all: candidateCount = try search.moment.records(in: collection.number).count
-    case .inOrder(let run):
-      direction = search.order.direction
-      runs = [run]
-      candidateCount = run.count
-    case .candidates(let found):
-      runs = found
-      candidateCount = found.reduce(0) { $0 + $1.count }
+    case .all: break
+    case .inOrder(let run): (runs, direction) = ([run], search.order.direction)
+    case .candidates(let found): runs = found
     }
-    let indexes = runs.map { run in
+    let candidateCount = try runs?.entryCount ?? search.moment.recordCount(in: collection.number)
+    let indexes = (runs ?? []).map { run in
       QueryPlan.Index(
         fields: run.name.fields.map { field in
           collection.name(ofIndexed: field)

@@ -92,7 +92,7 @@ extension Query where R: Record {
     for record in try search.entries() {
       try search.sparing(record.id) {
         if try holds(record.scanned) {
-          try rows.insert(record.scanned, scanner, keptFor: record.record.collection)
+          try rows.insert(record.scanned, scanner, isKept: true)
         }
       }
     }

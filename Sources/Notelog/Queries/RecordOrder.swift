@@ -252,15 +252,15 @@ struct SortedRows: Sendable {
     self.limit = limit
   }
 
-  /// Takes in a record if it is among the first. It is kept itself where a collection is given.
-  mutating func insert(_ record: ScannedRecord, _ scanner: Scanner, keptFor collection: UInt16?) throws {
+  /// Takes in a record if it is among the first.
+  mutating func insert(_ record: ScannedRecord, _ scanner: Scanner, isKept: Bool) throws {
     let start = keys.count
     var isAmong = false
     defer { if !isAmong { keys.removeLast(keys.count - start) } }
     try order.append(record, scanner, to: &keys)
     var row = Row(id: record.id, range: start..<keys.count)
     if let last, !Self.isInOrder(row, last, keys, order) { return }
-    if collection != nil { row.record = OwnedRecord(record) }
+    if isKept { row.record = OwnedRecord(record) }
     rows.append(row)
     isAmong = true
     // Sorting when twice as many have gathered costs O(log limit) a record.

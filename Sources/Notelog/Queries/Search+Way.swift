@@ -49,12 +49,7 @@ extension Search {
     let isPaired = question.limit != nil && order.parts.count > 1
     let name = isPaired ? plan.indexName(of: first, order.parts[1]) ?? single : single
     guard let run = try run(of: name, condition.narrowing(name, self) ?? .all) else { return nil }
-    let widths = order.parts.map(\.field.type.fixedByteCount)
-    let byteCount = zip(widths, order.parts).reduce(0) { $0 + ($1.0 ?? 0) + ($1.1.field.isOptional ? 1 : 0) }
-    let isExact =
-      order.parts.count == run.name.fields.count && !widths.contains(nil)
-      && byteCount <= OrderedEntry.keyByteCount
-    guard let cursor = question.cursor else { return run.within(.all, isExact: isExact) }
+    guard let cursor = question.cursor else { return run }
     let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
     var key = start[0]
     if run.name.second != nil {
@@ -63,7 +58,7 @@ extension Search {
     }
     let isUp = order.direction == .ascending
     let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
-    return run.within(Narrowing([rest], []), isExact: isExact)
+    return run.within(Narrowing([rest], []))
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
@@ -125,7 +120,7 @@ extension Search {
     guard plan.isStored else { return }
     var number = 0
     func leaveOut(_ finding: Finding) throws {
-      if question.isByName { part.noteDamage() } else { try question.damageHandler?(finding) }
+      if question.isByName { _ = part.damage?.exchange(true) } else { try question.damageHandler?(finding) }
     }
     try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
       try part.check(at: number)
@@ -146,15 +141,15 @@ extension Search {
     var goesOn = true
     for run in runs where goesOn {
       var candidates = try CandidateReader(self, run.name, part)
-      try run.forEach { entry in
-        guard entry.id.bytes.low % UInt64(question.partCount) == part.number, !found.contains(entry.id) else {
-          return true
+      try run.forEachGroup(.ascending) { group in
+        for entry in group where goesOn && entry.id.bytes.low % UInt64(question.partCount) == part.number {
+          if found.contains(entry.id) { continue }
+          goesOn =
+            try candidates.read(entry.id, from: entry) { record, scanner in
+              if runs.count > 1 { found.insert(record.id) }
+              return try body(record, scanner)
+            } ?? true
         }
-        goesOn =
-          try candidates.read(entry.id, from: entry) { record, scanner in
-            if runs.count > 1 { found.insert(record.id) }
-            return try body(record, scanner)
-          } ?? true
         return goesOn
       }
       candidates.finish()
@@ -164,7 +159,7 @@ extension Search {
 
 extension [IndexRun] {
   /// How many records may have to be read.
-  fileprivate var entryCount: Int { reduce(0) { $0 + $1.count } }
+  var entryCount: Int { reduce(0) { $0 + $1.count } }
 
   /// Whether they are one part, of a certain index.
   fileprivate func isOf(_ name: OrderName) -> Bool { count == 1 && first?.name == name }
@@ -191,9 +186,6 @@ struct QueryPart: Sendable {
     guard record & (Self.interval - 1) == 0 else { return }
     if Task.isCancelled || stop?.isSet == true || failure?.isSet == true { throw CancellationError() }
   }
-
-  /// Notes that something can't be read.
-  func noteDamage() { _ = damage?.exchange(true) }
 }
 
 extension Search {
@@ -235,11 +227,9 @@ struct IndexRun: Sendable {
   let narrowing: Narrowing
   /// How many entries that is.
   let count: Int
-  /// True if equal index keys mean equal sort values.
-  private(set) var isExact = false
 
   init(
-    _ name: OrderName, _ index: OrderedIndex, _ substitute: OrderSubstitute, _ narrowing: Narrowing
+    _ name: OrderName, _ index: OrderedIndex, _ substitute: @escaping OrderSubstitute, _ narrowing: Narrowing
   ) {
     self.name = name
     self.index = index
@@ -249,10 +239,8 @@ struct IndexRun: Sendable {
   }
 
   /// What another narrowing leaves of it.
-  func within(_ other: Narrowing, isExact: Bool) -> IndexRun {
-    var run = IndexRun(name, index, substitute, narrowing.and(other))
-    run.isExact = isExact
-    return run
+  func within(_ other: Narrowing) -> IndexRun {
+    IndexRun(name, index, substitute, narrowing.and(other))
   }
 
   /// What either run holds, of the same index.
@@ -260,13 +248,8 @@ struct IndexRun: Sendable {
     IndexRun(name, index, substitute, narrowing.or(other.narrowing))
   }
 
-  /// Calls `body` with the entries, ascending, until it returns false.
-  func forEach(_ body: (OrderedEntry) throws -> Bool) throws {
-    try forEachGroup(.ascending) { group in try group.allSatisfy(body) }
-  }
-
   /// Calls `body` with groups of entries that tie, each in the order of ids, until it returns false.
-  func forEachGroup(_ direction: SortDirection, _ body: (ArraySlice<OrderedEntry>) throws -> Bool) throws {
+  func forEachGroup(_ direction: SortDirection, _ body: ([OrderedEntry]) throws -> Bool) throws {
     let ranges = narrowing.ranges
     var goesOn = true
     for bounds in direction == .ascending ? ranges : ranges.reversed() where goesOn {

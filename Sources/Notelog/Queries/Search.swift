@@ -134,10 +134,10 @@ struct Search: Sendable {
         guard goesOn ?? true else { return }
       }
     case .all, .candidates:
-      let number = isKeeping || question.limit != nil ? plan.number : nil
+      let isKept = isKeeping || question.limit != nil
       let none = SortedRows(order, limit: question.wantedCount)
       let parts = try gather(into: none, on: way) { rows, record, scanner in
-        try sparing(record.id) { try rows.insert(record, scanner, keptFor: number) }
+        try sparing(record.id) { try rows.insert(record, scanner, isKept: isKept) }
         return true
       }
       var rows = parts[0]
@@ -168,10 +168,16 @@ struct Search: Sendable {
   private func walk(
     _ run: IndexRun, keeping isKeeping: Bool, _ body: (OwnedRecord) throws -> Bool
   ) throws {
-    let number = isKeeping || question.limit != nil ? plan.number : nil
+    let isKept = isKeeping || question.limit != nil
+    // Whether equal index keys mean equal sort values.
+    let widths = order.parts.map(\.field.type.fixedByteCount)
+    let byteCount = zip(widths, order.parts).reduce(0) { $0 + ($1.0 ?? 0) + ($1.1.field.isOptional ? 1 : 0) }
+    let isExact =
+      order.parts.count == run.name.fields.count && !widths.contains(nil)
+      && byteCount <= OrderedEntry.keyByteCount
     var candidates = try CandidateReader(self, run.name)
     try run.forEachGroup(order.direction) { group in
-      if group.count == 1 || run.isExact {
+      if group.count == 1 || isExact {
         // Nothing to be sorted: so it is with nearly all values.
         return try group.allSatisfy { entry in
           try candidates.read(entry.id, from: entry) { record, _ in
@@ -183,7 +189,7 @@ struct Search: Sendable {
       var rows = SortedRows(order, limit: question.wantedCount)
       for entry in group {
         _ = try candidates.read(entry.id, from: entry) { record, scanner in
-          try sparing(entry.id) { try rows.insert(record, scanner, keptFor: number) }
+          try sparing(entry.id) { try rows.insert(record, scanner, isKept: isKept) }
         }
       }
       return try forEach(in: &rows, body)

@@ -27,12 +27,17 @@ extension Store {
 
   /// What is walked where a field's index can't be read.
   func substitute(for name: OrderName, at moment: Snapshot) -> OrderSubstitute {
-    OrderSubstitute { [indexes, journal] in
-      indexes.distrust(name)
-      guard let made = try journal.index(of: name, at: moment) else {
-        throw NotelogError(.damaged, "the checkpoint has an ordered index of a field that records lack")
+    let substitute = Lock<OrderedIndex?>(nil)
+    return { [indexes, journal] in
+      try substitute.withLock { substitute in
+        if let substitute { return substitute }
+        indexes.distrust(name)
+        guard let made = try journal.index(of: name, at: moment) else {
+          throw NotelogError(.damaged, "the checkpoint has an ordered index of a field that records lack")
+        }
+        substitute = made.index
+        return made.index
       }
-      return made.index
     }
   }
 }

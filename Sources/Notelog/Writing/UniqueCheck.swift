@@ -107,9 +107,8 @@ struct UniqueCheck: ~Copyable {
   ) throws -> RecordID? {
     guard let index, let entry else { return try scan(for: values, rule) }
     var holder: RecordID?
-    let key = entry.key(byteCount: OrderedEntry.keyByteCount)
     try index.forEach(
-      in: IndexBounds(from: key, to: key), .ascending,
+      in: IndexBounds(from: entry.key, to: entry.key), .ascending,
       substitute: store.substitute(for: rule.order, at: moment)
     ) { candidate in
       if written.contains(candidate.id.bytes) { return true }
