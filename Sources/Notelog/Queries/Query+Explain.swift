@@ -22,13 +22,9 @@ extension Query {
     for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
       if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
     }
-    var runs: [IndexRun]?
-    var direction: SortDirection?
-    switch try search.way() {
-    case .all: break
-    case .inOrder(let run): (runs, direction) = ([run], search.order.direction)
-    case .candidates(let found): runs = found
-    }
+    let (run, candidates) = try search.way()
+    let runs = run.map { [$0] } ?? candidates
+    let direction = run.map { _ in search.order.direction }
     let candidateCount = try runs?.entryCount ?? search.moment.recordCount(in: collection.number)
     let indexes = (runs ?? []).map { run in
       QueryPlan.Index(

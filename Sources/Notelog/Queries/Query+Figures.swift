@@ -114,7 +114,8 @@ extension Query where R: Record {
       }
       return sum
     }
-    let sums = try search.gather(into: Sum.zero, on: search.way(isOrdered: false)) { sum, record, scanner in
+    let sums = try search.gather(into: Sum.zero, in: search.fewest(search.condition)) {
+      sum, record, scanner in
       try search.sparing(record.id) {
         let value = try scanner.withOpening { opening in try reader.value(of: path, record, &opening) }
         sum = try add(sum, summand(value))

@@ -41,7 +41,7 @@ public struct QueryCondition<R>: Sendable {
 
   /// The condition doesn't hold.
   public static prefix func ! (condition: QueryCondition) -> QueryCondition {
-    QueryCondition(.notAll([condition.node]))
+    QueryCondition(.not(condition.node))
   }
 }
 
@@ -55,14 +55,15 @@ indirect enum ConditionNode: Sendable {
   case all([ConditionNode])
   /// One of them holds, at least.
   case any([ConditionNode])
-  /// Not all of them hold.
-  case notAll([ConditionNode])
+  /// It does not hold.
+  case not(ConditionNode)
 
   /// The conditions on fields that it is made of.
   var fields: [FieldCondition] {
     switch self {
     case .field(let condition): [condition]
-    case .all(let conditions), .any(let conditions), .notAll(let conditions): conditions.flatMap(\.fields)
+    case .all(let conditions), .any(let conditions): conditions.flatMap(\.fields)
+    case .not(let condition): condition.fields
     }
   }
 
@@ -82,8 +83,8 @@ indirect enum ConditionNode: Sendable {
         for condition in bound where try condition(record) { return true }
         return false
       }
-    case .notAll(let conditions):
-      let holds = try ConditionNode.all(conditions).bound(to: scanner)
+    case .not(let condition):
+      let holds = try condition.bound(to: scanner)
       return { record in try !holds(record) }
     }
   }

@@ -3,41 +3,29 @@
 import NotelogBase
 import NotelogCrypto
 
-/// The way by which a query gets to its records.
-enum QueryWay: Sendable {
-  /// All records of the collection.
-  case all
-  /// Those in parts of indexes; what is in two of them is found in the first.
-  case candidates([IndexRun])
-  /// Those in a part of an index that has them in the order asked for.
-  case inOrder(IndexRun)
-}
-
 extension Search {
   /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of
   /// 100,000 small records, and 12 of ten million.
   private static var costOfReading: Int { 8 }
 
-  /// The way that costs least, by what the indexes say. An index that helps and isn't there yet is made.
+  /// The way to the records that costs least, by what the indexes say. An index that helps and isn't there yet
+  /// is made.
   ///
-  /// - Parameters:
-  ///   - isOrdered: Whether the order counts.
-  ///   - isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are read a
-  ///     second time.
-  /// - Returns: The way.
+  /// - Parameter isKeeping: Whether records that are met are kept until they are sorted. Otherwise they are
+  ///   read a second time.
+  /// - Returns: The part of an index that has the records in the order asked for, or those of indexes in which
+  ///   they are in no order. Where there is neither, all records of the collection are gone through.
   /// - Throws: `notFound` where there is no such field; `locked`, `damaged` where an index can't be made.
-  func way(isOrdered: Bool = true, keeping isKeeping: Bool = true) throws -> QueryWay {
+  func way(keeping isKeeping: Bool = true) throws -> (inOrder: IndexRun?, candidates: [IndexRun]?) {
     let fewest = try fewest(condition)
-    guard isOrdered, let run = try run(inOrder: fewest, keeping: isKeeping) else {
-      return fewest.map(QueryWay.candidates) ?? .all
-    }
-    guard let fewest, !fewest.isOf(run.name.first) else { return .inOrder(run) }
+    guard let run = try run(inOrder: fewest, keeping: isKeeping) else { return (nil, fewest) }
+    guard let fewest, !fewest.isOf(run.name.first) else { return (run, nil) }
     // One in so many records on the way satisfies the other condition: until the limit is reached, that many
     // are read.
     let reads = min(
       Double(run.count),
       Double(question.wantedCount ?? .max) * Double(run.index.count) / Double(fewest.entryCount))
-    return Double(fewest.entryCount) < reads ? .candidates(fewest) : .inOrder(run)
+    return Double(fewest.entryCount) < reads ? (nil, fewest) : (run, nil)
   }
 
   /// The part of an index that has the records in the order asked for: from the cursor on, if there is one.
@@ -63,7 +51,7 @@ extension Search {
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
   /// where there are too many to read one by one.
-  private func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
+  func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
     var found = try condition.indexNames(self).compactMap { name -> [IndexRun]? in
       guard let narrowing = condition.narrowing(name, self) else { return nil }
       return try run(of: name, narrowing).map { [$0] }
@@ -72,7 +60,7 @@ extension Search {
     case .all(let conditions):
       for case .any(let sides) in conditions { if let runs = try union(of: sides) { found.append(runs) } }
     case .any(let sides): if let runs = try union(of: sides) { found.append(runs) }
-    case .field, .notAll: break
+    case .field, .not: break
     }
     return found.filter { runs in
       runs.entryCount * Self.costOfReading <= runs.map(\.index.count).max() ?? 0
@@ -100,18 +88,6 @@ extension Search {
   private func run(of name: OrderName, _ narrowing: Narrowing) throws -> IndexRun? {
     guard let index = try store.index(name, at: moment, QueryPart()) else { return nil }
     return IndexRun(name, index, store.substitute(for: name, at: moment), narrowing)
-  }
-
-  /// Calls `body` with each record in a part of the way that satisfies all conditions, until it returns
-  /// false.
-  func forEach(
-    on way: QueryWay, _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
-  ) throws {
-    switch way {
-    case .all: try scan(part, body)
-    case .candidates(let runs): try forEach(in: runs, part, body)
-    case .inOrder(let run): try forEach(in: [run], part, body)
-    }
   }
 
   private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
@@ -189,9 +165,10 @@ struct QueryPart: Sendable {
 }
 
 extension Search {
-  /// What `body` makes, in each part, of the records that satisfy all conditions, until it returns false.
+  /// What `body` makes, in each part, of the records that satisfy all conditions, until it returns false: those
+  /// in parts of indexes, or all of the collection.
   func gather<Value: Sendable>(
-    into initial: Value, on way: QueryWay,
+    into initial: Value, in candidates: [IndexRun]?,
     _ body: @Sendable (inout Value, ScannedRecord, Scanner) throws -> Bool
   ) throws -> [Value] {
     let (stop, failure, damage) = (Cancellation.flag, Flag(false), Flag(false))
@@ -201,7 +178,11 @@ extension Search {
       do {
         let part = QueryPart(number: number, stop: stop, failure: failure, damage: damage)
         var value = initial
-        try forEach(on: way, part) { record, scanner in try body(&value, record, scanner) }
+        if let candidates {
+          try forEach(in: candidates, part) { record, scanner in try body(&value, record, scanner) }
+        } else {
+          try scan(part) { record, scanner in try body(&value, record, scanner) }
+        }
         results.withLock { [value] in $0.values[number] = value }
       } catch {
         // Of several, the first: the others may have ended because of it.
@@ -317,7 +298,7 @@ extension ConditionNode {
     case .any(let conditions):
       let sides = conditions.compactMap { $0.narrowing(name, search) }
       return sides.count == conditions.count ? sides.reduce(nil) { $0?.or($1) ?? $1 } : nil
-    case .notAll: return nil
+    case .not: return nil
     }
   }
 

@@ -101,7 +101,7 @@ struct Search: Sendable {
       }
       return found
     }
-    let parts = try gather(into: [], on: way()) { (found: inout [OwnedRecord], record, _) in
+    let parts = try gather(into: [], in: fewest(condition)) { (found: inout [OwnedRecord], record, _) in
       found.append(OwnedRecord(record))
       return found.count != question.wantedCount
     }
@@ -122,10 +122,9 @@ struct Search: Sendable {
       passed += 1
       return try (passed <= question.offset || body(record)) && passed != question.wantedCount
     }
-    let way = try way(keeping: isKeeping)
-    switch way {
-    case .inOrder(let run): try walk(run, keeping: isKeeping, hand)
-    case .all where order.parts.isEmpty:
+    let (run, candidates) = try way(keeping: isKeeping)
+    if let run { return try walk(run, keeping: isKeeping, hand) }
+    if candidates == nil, order.parts.isEmpty {
       var records = try CandidateReader(self, nil)
       for id in try moment.records(in: plan.number).map(RecordID.init).sorted() {
         let goesOn = try records.read(id, from: nil) { record, _ in
@@ -133,17 +132,17 @@ struct Search: Sendable {
         }
         guard goesOn ?? true else { return }
       }
-    case .all, .candidates:
-      let isKept = isKeeping || question.limit != nil
-      let none = SortedRows(order, limit: question.wantedCount)
-      let parts = try gather(into: none, on: way) { rows, record, scanner in
-        try sparing(record.id) { try rows.insert(record, scanner, isKept: isKept) }
-        return true
-      }
-      var rows = parts[0]
-      for other in parts.dropFirst() { rows.merge(other) }
-      _ = try forEach(in: &rows, hand)
+      return
     }
+    let isKept = isKeeping || question.limit != nil
+    let none = SortedRows(order, limit: question.wantedCount)
+    let parts = try gather(into: none, in: candidates) { rows, record, scanner in
+      try sparing(record.id) { try rows.insert(record, scanner, isKept: isKept) }
+      return true
+    }
+    var rows = parts[0]
+    for other in parts.dropFirst() { rows.merge(other) }
+    _ = try forEach(in: &rows, hand)
   }
 
   /// Calls `body` with the records of rows in order, until it returns false. What was not kept is read again.
@@ -199,7 +198,7 @@ struct Search: Sendable {
 
   /// The ids of all records found, in no order.
   func ids() throws -> [RecordID] {
-    try gather(into: [], on: way(isOrdered: false)) { (ids: inout [RecordID], record, _) in
+    try gather(into: [], in: fewest(condition)) { (ids: inout [RecordID], record, _) in
       ids.append(record.id)
       return true
     }.flatMap(\.self)
@@ -210,7 +209,7 @@ struct Search: Sendable {
     guard question.limit != 0 else { return 0 }
     let all =
       try listedCount()
-      ?? gather(into: 0, on: way(isOrdered: false)) { count, _, _ in
+      ?? gather(into: 0, in: fewest(condition)) { count, _, _ in
         count += 1
         return count != question.wantedCount
       }.reduce(0, +)
