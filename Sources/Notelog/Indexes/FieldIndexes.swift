@@ -59,9 +59,7 @@ final class FieldIndexes: Sendable {
     var incomplete: Set<OrderName> = []
     /// Indexes that are made from the records, whatever lies in the checkpoint.
     var distrusted: Set<OrderName> = []
-    /// How often records changed that nobody can name.
-    var gapCount = 0
-    /// What was added while an index was being made.
+    /// What was added since an index began to be made; nothing for one that was distrusted since.
     var pending: [OrderName: [OrderedEntry]] = [:]
 
     /// The indexes that are there, or being made.
@@ -83,6 +81,7 @@ final class FieldIndexes: Sendable {
     mutating func distrust(_ name: OrderName) {
       distrusted.insert(name)
       indexes[name] = nil
+      pending[name] = nil
     }
   }
 
@@ -107,17 +106,15 @@ final class FieldIndexes: Sendable {
   func make(_ name: OrderName, _ build: (_ mayUseStored: Bool) throws -> Made?) throws -> Made? {
     try making.withLock { _ in
       if let index = index(name) { return index }
-      state.withLock { state in
-        state.pending[name] = []
-        for commit in state.underWay.values { state.add(commit, to: name) }
-      }
       defer { state.withLock { state in state.pending[name] = nil } }
       while true {
-        let (isIncomplete, mayUseStored, gapCount) = state.withLock { state in
-          (state.incomplete.contains(name), !state.distrusted.contains(name), state.gapCount)
+        let (isIncomplete, mayUseStored) = state.withLock { state in
+          state.pending[name] = []
+          for commit in state.underWay.values { state.add(commit, to: name) }
+          return (state.incomplete.contains(name), !state.distrusted.contains(name))
         }
         let built = isIncomplete ? nil : try build(mayUseStored)
-        if adopt(built, name, gapCount) { return index(name) }
+        if adopt(built, name) { return index(name) }
       }
     }
   }
@@ -125,14 +122,14 @@ final class FieldIndexes: Sendable {
   /// Takes in an index that was built, and what came meanwhile.
   ///
   /// - Returns: Whether that was done, or there can't be one: otherwise it has to be built again.
-  private func adopt(_ built: Made?, _ name: OrderName, _ gapCount: Int) -> Bool {
+  private func adopt(_ built: Made?, _ name: OrderName) -> Bool {
     state.withLock { state in
-      if gapCount != state.gapCount { return false }
+      guard let pending = state.pending[name] else { return false }
       guard var built, !state.incomplete.contains(name) else {
         state.incomplete.insert(name)
         return true
       }
-      for entry in state.pending[name] ?? [] where !built.index.insert(entry) {
+      for entry in pending where !built.index.insert(entry) {
         state.distrust(name)
         return false
       }
@@ -160,10 +157,7 @@ extension FieldIndexes: OrderKeeper {
   func end(_ ticket: UInt64) { state.withLock { $0.underWay[ticket] = nil } }
 
   func distrustAll() {
-    state.withLock { state in
-      state.gapCount += 1
-      for name in state.kept { state.distrust(name) }
-    }
+    state.withLock { state in for name in state.kept { state.distrust(name) } }
   }
 
   var unstored: [OrderName] { state.withLock { $0.indexes.filter { !$0.value.isStored }.map(\.key) } }

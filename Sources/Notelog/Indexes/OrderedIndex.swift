@@ -147,9 +147,9 @@ struct OrderedIndex: Sendable {
       return true
     }
     // The last chunk that begins at or before the entry; the first one for an entry before all.
-    let number = max(0, Self.firstIndex(chunks.count) { chunks[$0].first > entry } - 1)
+    let number = max(0, chunks.firstPlace { $0.first > entry } - 1)
     guard var entries = entries(of: number) else { return false }
-    let place = Self.firstIndex(entries.count) { entries[$0] >= entry }
+    let place = entries.firstPlace { $0 >= entry }
     if place < entries.count, entries[place] == entry { return true }
     // Held here alone, they are changed where they are.
     chunks[number].entries = nil
@@ -253,26 +253,14 @@ struct OrderedIndex: Sendable {
 
   /// The chunks in which a run's entries are.
   private func chunkRange(of bounds: IndexBounds) -> Range<Int> {
-    let first = max(0, Self.firstIndex(chunks.count) { chunks[$0].first > bounds.lower } - 1)
-    return first..<max(first, Self.firstIndex(chunks.count) { chunks[$0].first > bounds.upper })
+    let first = max(0, chunks.firstPlace { $0.first > bounds.lower } - 1)
+    return first..<max(first, chunks.firstPlace { $0.first > bounds.upper })
   }
 
   /// Which of a chunk's entries are in a run.
   private static func range(of bounds: IndexBounds, in chunk: [OrderedEntry]) -> Range<Int> {
-    let lower = firstIndex(chunk.count) { chunk[$0] >= bounds.lower }
-    return lower..<max(lower, firstIndex(chunk.count) { chunk[$0] > bounds.upper })
-  }
-
-  /// The first of `count` indices for which a condition holds that holds for all after it too; `count` if
-  /// none.
-  static func firstIndex(_ count: Int, _ condition: (Int) -> Bool) -> Int {
-    var lower = 0
-    var upper = count
-    while lower < upper {
-      let middle = (lower + upper) / 2
-      if condition(middle) { upper = middle } else { lower = middle + 1 }
-    }
-    return lower
+    let lower = chunk.firstPlace { $0 >= bounds.lower }
+    return lower..<max(lower, chunk.firstPlace { $0 > bounds.upper })
   }
 }
 

@@ -105,7 +105,7 @@ private func longestAscent(_ numbers: [Int]) -> Set<Int> {
   var ends: [Int] = []
   var previous = [Int?](repeating: nil, count: numbers.count)
   for (place, number) in numbers.enumerated() {
-    let length = OrderedIndex.firstIndex(ends.count) { numbers[ends[$0]] >= number }
+    let length = ends.firstPlace { numbers[$0] >= number }
     previous[place] = length == 0 ? nil : ends[length - 1]
     if length == ends.count { ends.append(place) } else { ends[length] = place }
   }

@@ -119,10 +119,7 @@ extension [KeyRange] {
   ///
   /// - Complexity: O(log *n*) in the ranges.
   func contains(_ key: RawSpan) -> Bool {
-    let place = OrderedIndex.firstIndex(count) { index in
-      let lower = self[index].lower
-      return lower.rawSpan.compare(key) > 0
-    }
+    let place = firstPlace { $0.lower.rawSpan.compare(key) > 0 }
     guard place > 0 else { return false }
     guard let upper = self[place - 1].upper else { return true }
     let order = key.compare(upper.rawSpan)

@@ -331,12 +331,6 @@ public struct QueryCursor: Sendable, Hashable {
 }
 
 extension QueryCursor: Codable {
-  private enum CodingKeys: CodingKey {
-    case collection
-    case keys
-    case id
-  }
-
   /// Encodes what it holds.
   ///
   /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the

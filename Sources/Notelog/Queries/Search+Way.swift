@@ -46,7 +46,7 @@ extension Search {
     }
     let isUp = order.direction == .ascending
     let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
-    return run.within(Narrowing([rest], []))
+    return run.with(run.narrowing.and(Narrowing([rest], [])))
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
@@ -75,7 +75,7 @@ extension Search {
       guard let runs = try fewest(condition) else { return nil }
       for run in runs {
         if let known = all.firstIndex(where: { $0.name == run.name }) {
-          all[known] = all[known].union(run)
+          all[known] = run.with(all[known].narrowing.or(run.narrowing))
         } else {
           all.append(run)
         }
@@ -219,15 +219,8 @@ struct IndexRun: Sendable {
     count = narrowing.ranges.reduce(0) { $0 + index.count(in: $1) }
   }
 
-  /// What another narrowing leaves of it.
-  func within(_ other: Narrowing) -> IndexRun {
-    IndexRun(name, index, substitute, narrowing.and(other))
-  }
-
-  /// What either run holds, of the same index.
-  func union(_ other: IndexRun) -> IndexRun {
-    IndexRun(name, index, substitute, narrowing.or(other.narrowing))
-  }
+  /// What another narrowing leaves of the same index.
+  func with(_ narrowing: Narrowing) -> IndexRun { IndexRun(name, index, substitute, narrowing) }
 
   /// Calls `body` with groups of entries that tie, each in the order of ids, until it returns false.
   func forEachGroup(_ direction: SortDirection, _ body: ([OrderedEntry]) throws -> Bool) throws {
@@ -291,8 +284,8 @@ extension ConditionNode {
     switch self {
     case .field(let condition):
       guard let found = search.lookup(condition), found.name == name.first else { return nil }
-      return Narrowing(
-        found.ranges.map { IndexBounds($0, of: name, isFixed: found.isFixed) }, [found.words])
+      let isFixed = condition.keys?.type.fixedByteCount != nil
+      return Narrowing(found.ranges.map { IndexBounds($0, of: name, isFixed: isFixed) }, [found.words])
     case .all(let conditions):
       return conditions.compactMap { $0.narrowing(name, search) }.reduce(nil) { $0?.and($1) ?? $1 }
     case .any(let conditions):

@@ -24,8 +24,6 @@ struct Question: Sendable {
 
   /// How many records are wanted, those that are passed over among them.
   var wantedCount: Int? { limit.map { $0.addingReportingOverflow(offset).overflow ? .max : $0 + offset } }
-  /// Whether it is asked for records in an order.
-  var isOrdered: Bool { isByName || !keys.isEmpty }
 }
 
 // MARK: - What a query has to know of a collection.
@@ -94,7 +92,7 @@ struct Search: Sendable {
   func entries() throws -> [OwnedRecord] {
     var found: [OwnedRecord] = []
     guard question.limit != 0 else { return found }
-    if question.isOrdered {
+    if question.isByName || !question.keys.isEmpty {
       try forEachInOrder(keeping: true) {
         found.append($0)
         return true

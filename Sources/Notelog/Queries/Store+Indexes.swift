@@ -45,23 +45,19 @@ extension Store {
 extension Search {
   /// The index that a condition asks, and where the records are in it that may satisfy it: the field's own,
   /// or that of its digests. nil where none helps.
-  /// `isFixed` says whether all keys have one length.
-  func lookup(
-    _ condition: FieldCondition
-  ) -> (name: OrderName, ranges: [KeyRange], isFixed: Bool, words: String)? {
+  func lookup(_ condition: FieldCondition) -> (name: OrderName, ranges: [KeyRange], words: String)? {
     guard let keys = condition.keys, let place = try? condition.field(makeScanner()) else { return nil }
     let field = plan.fields[place.index]
     guard field.type == keys.type else { return nil }
     if let name = plan.indexName(of: place.index) {
-      let ranges = keys.ranges(isOptional: field.isOptional)
-      return (name, ranges, isFixed: field.type.fixedByteCount != nil, keys.words)
+      return (name, keys.ranges(isOptional: field.isOptional), keys.words)
     }
-    guard plan.hasDigests, plan.isStored, let digest = plan.digest(of: place.index),
+    guard plan.isStored, let digest = plan.digest(of: place.index),
       let values = keys.values(isOptional: field.isOptional),
       let ranges = digestRanges(of: values, place.index)
     else { return nil }
     let name = OrderName(collection: plan.number, field: plan.fields[digest].number)
-    return (name, ranges, isFixed: true, values.count == 1 ? "one value" : "\(values.count) values")
+    return (name, ranges, values.count == 1 ? "one value" : "\(values.count) values")
   }
 
   /// Where digests of values are in their index; nil where a key is locked or gone under which there may be

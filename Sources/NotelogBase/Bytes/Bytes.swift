@@ -163,22 +163,29 @@ extension MutableRawSpan {
   }
 }
 
-// MARK: - Looking things up in arrays that are in ascending order of a number.
+// MARK: - Looking things up in arrays that are in ascending order.
 
 // Public for the optimiser alone (docs/decisions/0076).
 
 extension Array {
-  /// The first place whose number is not less than the one looked for.
+  /// The first place whose element satisfies a condition, as all behind it do; the end where none does.
   @inlinable
   @inline(__always)
-  public func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
+  public func firstPlace(where condition: (Element) -> Bool) -> Int {
     var lower = 0
     var upper = count
     while lower < upper {
       let middle = (lower + upper) / 2
-      if numberOf(self[middle]) < number { lower = middle + 1 } else { upper = middle }
+      if condition(self[middle]) { upper = middle } else { lower = middle + 1 }
     }
     return lower
+  }
+
+  /// The first place whose number is not less than the one looked for.
+  @inlinable
+  @inline(__always)
+  public func firstPlace(notBelow number: UInt32, by numberOf: (Element) -> UInt32) -> Int {
+    firstPlace { numberOf($0) >= number }
   }
 
   /// The element of a number, if there is one.

@@ -42,6 +42,19 @@ import Testing
     #expect(try groups(index, .descending) == ascending.reversed())
   }
 
+  @Test func `an index that is distrusted while it is made is made again, and not of what is stored`() throws
+  {
+    let indexes = FieldIndexes()
+    var mayUseStored: [Bool] = []
+    let made = try indexes.make(OrderName(collection: 1, field: 1)) { isPermitted in
+      mayUseStored.append(isPermitted)
+      if mayUseStored.count == 1 { indexes.distrustAll() }
+      return FieldIndexes.Made(index: OrderedIndex(), since: 1, isStored: isPermitted)
+    }
+    #expect(mayUseStored == [true, false])
+    #expect(made?.isStored == false)
+  }
+
   @Test func `walking stops when it is told to`() throws {
     let index = OrderedIndex((0..<2_000).map { entry(UInt16($0), 0) })
     var seen = 0
