@@ -19,10 +19,7 @@ extension Transaction {
   ) throws -> RecordID {
     let plan = try checkedPlan(of: collection)
     try check(condition, id, plan)
-    let byIndex = try resolve(values, plan)
-    try merge(id, over: nil, plan, changed: Set(byIndex.keys)) { index, scratch in
-      try byIndex[index]?.store(plan.fields[index], into: &scratch)
-    }
+    try merge(id, over: nil, plan, values)
     return id
   }
 
@@ -48,16 +45,13 @@ extension Transaction {
   ) throws {
     let plan = try checkedPlan(of: collection)
     let stored = try existing(id, plan, if: condition)
-    let byIndex = try resolve(values, plan)
     var ready: [Int: SealedContent] = [:]
     if let uploaded {
       let index = try plan.index(of: uploaded.name)
       try plan.checkKey(of: uploaded.content, index, id)
       ready[index] = uploaded.content
     }
-    try merge(id, over: stored, plan, changed: Set(byIndex.keys).union(ready.keys), ready) { index, scratch in
-      try byIndex[index]?.store(plan.fields[index], into: &scratch)
-    }
+    try merge(id, over: stored, plan, values, ready)
   }
 
   /// Deletes a record. It needs no key.
@@ -85,19 +79,19 @@ extension Transaction {
     return plan
   }
 
-  private func resolve(
-    _ values: [String: DynamicValue], _ plan: CollectionPlan
-  ) throws(NotelogError) -> [Int: DynamicValue] {
+  /// Writes a record's next version by the names of its fields.
+  private mutating func merge(
+    _ id: RecordID, over stored: OwnedRecord?, _ plan: CollectionPlan, _ values: [String: DynamicValue],
+    _ ready: [Int: SealedContent] = [:]
+  ) throws(NotelogError) {
     var byIndex: [Int: DynamicValue] = [:]
     for (name, value) in values { byIndex[try plan.index(of: name)] = value }
-    return byIndex
-  }
-}
-
-extension DynamicValue {
-  fileprivate func store(_ field: StoredField, into scratch: inout Buffer) throws(NotelogError) {
-    do { try store(as: field.type, isOptional: field.isOptional, into: &scratch) } catch {
-      throw NotelogError(error.code, "\(field.name): \(error.message)")
+    let changed = Set(byIndex.keys).union(ready.keys)
+    try merge(id, over: stored, plan, changed: changed, ready) { index, scratch in
+      let field = plan.fields[index]
+      do throws(NotelogError) {
+        try byIndex[index]?.store(as: field.type, isOptional: field.isOptional, into: &scratch)
+      } catch { throw NotelogError(error.code, "\(field.name): \(error.message)") }
     }
   }
 }

@@ -35,16 +35,6 @@ struct ChunkOpener: Sendable {
     self.entry = entry
   }
 
-  /// Refuses a value that is too long to be in memory at once.
-  func checkFitsMemory() throws(NotelogError) {
-    guard reference.byteCount <= Limits.recordBytes + 1 else {
-      throw NotelogError(
-        .limitExceeded,
-        "\(plan.place(index, id)) has \(reference.byteCount) bytes: read it piece by piece, with content(of:)"
-      ).of(id)
-    }
-  }
-
   /// Calls `body` with the parts of a range, in order, and where in the plaintext each begins.
   func open(
     _ range: Range<Int>, _ body: (RawSpan, Int) throws(NotelogError) -> Void

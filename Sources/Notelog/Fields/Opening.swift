@@ -155,10 +155,16 @@ struct Opening: ~Copyable {
     _ opener: FieldOpener, at presence: Int
   ) throws(NotelogError) {
     let chunks = try ChunkOpener(opener, entry, in: body, of: id, index, plan)
-    try chunks.checkFitsMemory()
+    let byteCount = chunks.reference.byteCount
+    guard byteCount <= Limits.recordBytes + 1 else {
+      throw NotelogError(
+        .limitExceeded,
+        "\(plan.place(index, id)) has \(byteCount) bytes: read it piece by piece, with content(of:)"
+      ).of(id)
+    }
     opener.metrics.count(0)
-    memory.resizeForReading(to: presence + chunks.reference.byteCount)
-    try chunks.open(0..<chunks.reference.byteCount) { (part, offset) throws(NotelogError) in
+    memory.resizeForReading(to: presence + byteCount)
+    try chunks.open(0..<byteCount) { (part, offset) throws(NotelogError) in
       var target = memory.mutableBytes
       target.copy(part, at: presence + offset)
     }
@@ -285,32 +291,29 @@ final class HeldKey {
 
 /// Counts what was opened, so that a test can say that nothing else was.
 public final class FieldMetrics: Sendable {
-  /// The counts of some of the threads, on a cache line of their own: threads that open fields side by side
-  /// don't pull one line to and fro.
-  private struct Share: ~Copyable {
-    let fields = Atomic<Int>(0)
-    let bytes = Atomic<Int>(0)
-    private let padding = InlineArray<14, UInt64>(repeating: 0)
-  }
+  /// The counts of fields and of bytes of some of the threads, on two cache lines of their own: threads that
+  /// open fields side by side don't pull one line to and fro.
+  private let counts: InlineArray<128, Atomic<Int>>
+  private static let shareStride = 16
 
-  private let shares: InlineArray<8, Share>
-
-  init() { shares = InlineArray { _ in Share() } }
+  init() { counts = InlineArray { _ in Atomic(0) } }
 
   /// How many sealed fields were opened.
-  public var fieldsOpened: Int {
-    shares.indices.reduce(0) { $0 + shares[$1].fields.load(ordering: .relaxed) }
-  }
+  public var fieldsOpened: Int { sum(from: 0) }
 
   /// How many bytes of plaintext they had, padding included.
-  public var bytesOpened: Int {
-    shares.indices.reduce(0) { $0 + shares[$1].bytes.load(ordering: .relaxed) }
+  public var bytesOpened: Int { sum(from: 1) }
+
+  private func sum(from place: Int) -> Int {
+    stride(from: place, to: counts.count, by: Self.shareStride).reduce(0) { sum, place in
+      sum + counts[place].load(ordering: .relaxed)
+    }
   }
 
   /// Counts a value; chunks of a large one have none of their own.
   func count(_ byteCount: Int, fields: Int = 1) {
-    let share = threadNumber & 7
-    shares[share].fields.add(fields, ordering: .relaxed)
-    shares[share].bytes.add(byteCount, ordering: .relaxed)
+    let share = (threadNumber & 7) * Self.shareStride
+    counts[share].add(fields, ordering: .relaxed)
+    counts[share + 1].add(byteCount, ordering: .relaxed)
   }
 }

@@ -232,12 +232,8 @@ struct RecordOrder: Sendable {
 
 /// The first records in an order, of those seen so far: no more than twice as many are kept as are wanted.
 struct SortedRows: Sendable {
-  private struct Row: Sendable {
-    let id: RecordID
-    /// Where its key is among those of all.
-    var range: Range<Int>
-    var record: OwnedRecord?
-  }
+  /// A record's id, where its key is among those of all, and the record if it is kept.
+  private typealias Row = (id: RecordID, range: Range<Int>, record: OwnedRecord?)
 
   private let order: RecordOrder
   private let limit: Int?
@@ -258,7 +254,7 @@ struct SortedRows: Sendable {
     var isAmong = false
     defer { if !isAmong { keys.removeLast(keys.count - start) } }
     try order.append(record, scanner, to: &keys)
-    var row = Row(id: record.id, range: start..<keys.count)
+    var row: Row = (record.id, start..<keys.count, nil)
     if let last, !Self.isInOrder(row, last, keys, order) { return }
     if isKept { row.record = OwnedRecord(record) }
     rows.append(row)
@@ -271,7 +267,7 @@ struct SortedRows: Sendable {
     for row in other.rows {
       let start = keys.count
       keys += other.keys[row.range]
-      rows.append(Row(id: row.id, range: start..<keys.count, record: row.record))
+      rows.append((row.id, start..<keys.count, row.record))
     }
   }
 
