@@ -25,7 +25,7 @@ byte known, open, closable;
 byte serial;
 bool isPinned;
 
-/* Whoever would remove a segment asks all pins. Pins `isAnyHeld`. */
+/* Whoever would remove a segment asks all pins. `Storage.isPinned`. */
 inline ask_pins(names, pin, answer) {
   names = pinNames; answer = false;
   pin = 1;
@@ -85,7 +85,7 @@ proctype Recovery() {
 
 #define IS_MANY(segments) (((segments) & ~BIT(HEAD)) & (((segments) & ~BIT(HEAD)) - 1))
 
-/* Pins `take`. A file that somebody took for one that nobody holds has no name any more, and holds nothing. */
+/* `Storage.pin`. A file that somebody took for one that nobody holds has no name any more, and holds nothing. */
 inline take_pin() {
   do
   :: isPinned -> break

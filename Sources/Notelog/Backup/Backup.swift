@@ -33,7 +33,7 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     companions: (ID16) throws(NotelogError) -> Bool = { _ in true }
   ) throws(NotelogError) -> BackupSummary {
-    let pin = try fromStorage(Pins(source).acquireIfWritable(random))
+    let pin = try fromStorage(source.pinIfWritable(random))
     let storeID = try Examination.stable(source).storeID
     // Before anything is touched: the lock of a store has the same name.
     _ = try BackupManifest.read(target, of: storeID)

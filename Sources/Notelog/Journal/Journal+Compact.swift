@@ -23,7 +23,7 @@ extension Journal {
     try enterCompactor()
     defer { compactor.leave() }
     defer { log.space.endTightness() }
-    try fromStorage(Pins(storage).check())
+    try fromStorage(storage.checkPins())
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     try loadIndex()
@@ -265,7 +265,7 @@ extension Journal {
   /// Deletes segments that were replaced, unless somebody holds a pin.
   func unlinkDeferred() {
     let numbers = compactor.state.withLock { $0.deferred.keys.sorted() }
-    guard !numbers.isEmpty, !Pins(storage).isAnyHeld() else { return }
+    guard !numbers.isEmpty, !storage.isPinned() else { return }
     for number in numbers {
       // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a
       // source.

@@ -89,7 +89,7 @@ extension Journal {
     compactor.abandon()
     // The files that were not asked for yet are opened, so that they can be read when another process has
     // removed their names; more than can be open at once are held by a pin.
-    hold(Pins(storage).acquireForReading(options.random))
+    hold(storage.pinForReading(options.random))
     for segment in catalog.segments.all { _ = try? segment.file.byteCount() }
     defer {
       log.state.withLock { state in
@@ -175,7 +175,7 @@ extension Journal {
           .damaged, "the log can't be followed to its end; open the store again", segment: Int(place.segment),
           offset: place.offset)
       }
-      if Pins(storage).isAnyHeld() {
+      if storage.isPinned() {
         compactor.state.withLock { $0.deferred.merge(examination.replaced) { _, new in new } }
       }
       try log.state.withLock { state throws(NotelogError) in

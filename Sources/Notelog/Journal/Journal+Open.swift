@@ -41,7 +41,7 @@ extension Journal {
     in storage: any Storage, storeID: ID16? = nil, options: JournalOptions = JournalOptions()
   ) throws(NotelogError) -> Journal {
     let lock = try lock(for: options, storage)
-    let pin = lock == nil ? Pins(storage).acquireForReading(options.random) : nil
+    let pin = lock == nil ? storage.pinForReading(options.random) : nil
     do {
       // What goes wrong in a clean open, examining reports.
       if !options.examinesAllSegments, let lock,
@@ -102,7 +102,7 @@ extension Journal {
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: examination.storeID, branch: examination.branch,
       state: state, lock: lock, report: report)
-    if lock != nil, Pins(storage).isAnyHeld() {
+    if lock != nil, storage.isPinned() {
       journal.compactor.state.withLock { $0.deferred = examination.replaced }
     }
     return journal
@@ -177,7 +177,7 @@ extension Journal {
   private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(NotelogError)
   {
     // Another process is copying: what can go goes when its pin is gone.
-    if Pins(storage).isAnyHeld() { return }
+    if storage.isPinned() { return }
     let segments = examination.survey.segments
     var doomed = Set(examination.replaced.keys)
     for segment in segments.values

@@ -123,7 +123,7 @@ extension Store {
     let empty = old.filter { counted.counts[$0.rawValue] == nil }
     // A backup that began before they were counted may have copied values that were under them, and its
     // keyring comes last.
-    guard empty.isEmpty || !Pins(journal.storage).isAnyHeld() else {
+    guard empty.isEmpty || !journal.storage.isPinned() else {
       step.obstacle = "a backup, or a reader in another process, may still need the old generation"
       return
     }

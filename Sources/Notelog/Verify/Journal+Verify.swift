@@ -42,7 +42,7 @@ extension Journal {
     progress: @escaping WorkProgress.Report = { _, _ in true },
     visit: @Sendable ((Inspector) -> Void) -> Void = { $0 { _, _, _ in } }
   ) throws(NotelogError) -> Verification {
-    let pin = Pins(storage).acquireForReading(JournalOptions().random)
+    let pin = storage.pinForReading(JournalOptions().random)
     var examination = try Examination(storage, storeID: storeID, forgiving: true)
     if examination.report.isDamaged {
       // Files may have changed between two looks.

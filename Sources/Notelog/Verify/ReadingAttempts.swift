@@ -89,7 +89,7 @@ struct ReadingAttempts: ~Copyable {
     if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
     if count >= Self.maximumCount, errno == SystemErrno.inputOutput { return true }
     lastFinding = finding
-    if pin == nil { pin = try? Pins(storage).acquire(JournalOptions().random()) }
+    if pin == nil { pin = try? storage.pin(JournalOptions().random()) }
     return false
   }
 
