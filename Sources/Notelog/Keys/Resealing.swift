@@ -227,8 +227,9 @@ struct Resealing {
         found.append((record.id, record.collection))
       }
       spent += segments[part].byteCount / 64
-      // What was found is seen to before any other segment is looked at.
-      if segments[part].isFinished { state.resealed.insert(segments[part].number) }
+      // What was found is seen to before any other segment is looked at. Of the one that the moment ends in,
+      // nobody has looked at what came since, whether it is finished by now or not.
+      if segments[part].number != moment.end.segment { state.resealed.insert(segments[part].number) }
       state.pending = found
       if !found.isEmpty { return true }
     }
@@ -261,7 +262,11 @@ struct Resealing {
         tx.checksRules = false
         for (id, collection) in group {
           do throws(NotelogError) {
-            step.resealedCount += try reseal(RecordID(id), collection, large, &tx)
+            if let count = try reseal(RecordID(id), collection, large, &tx) {
+              step.resealedCount += count
+            } else {
+              state.resealed = []
+            }
           } catch {
             guard error.isOfOneRecord else { throw error }
             state.failed.insert(id)
@@ -299,10 +304,11 @@ struct Resealing {
   /// Writes a record's next version, with its values sealed anew. One that has none under an old generation
   /// any more stays as it is.
   ///
-  /// - Returns: How many values were sealed anew.
+  /// - Returns: How many values were sealed anew; nil where a large value or its field's key is another by now,
+  ///   and the record has to be looked for once more.
   private func reseal(
     _ id: RecordID, _ collection: UInt16, _ large: [ID16: ResealedValue], _ tx: inout Transaction
-  ) throws(NotelogError) -> Int {
+  ) throws(NotelogError) -> Int? {
     guard let plan = plan(collection) else { throw Self.unknownField(id) }
     guard let stored = try tx.read(id, plan) else { return 0 }
     var contents: [Int: SealedContent] = [:]
@@ -327,11 +333,9 @@ struct Resealing {
         contents[index] = content
         continue
       }
-      // Where it was replaced meanwhile by another one, that is found in the next round, if it is under an
-      // old generation at all.
       guard let content = large[ValueReference.value(in: body.extracting(entry.range))]?.content,
         content.entry.keyReference == new
-      else { return 0 }
+      else { return nil }
       contents[index] = content
     }
     guard !entries.isEmpty else { return 0 }

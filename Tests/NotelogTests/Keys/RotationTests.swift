@@ -2,6 +2,8 @@
 
 import Foundation
 import NotelogBase
+import NotelogFormat
+import NotelogStorage
 import NotelogTestSupport
 import Testing
 
@@ -288,6 +290,87 @@ import Testing
     ended.wait()
     #expect(resealedCount.withLock { $0 } == 0)
     #expect(try store.get(Note.self, note.id)?.body == "after")
+    try store.close()
+  }
+
+  private struct UnderOneKey: Record {
+    var id = RecordID()
+    var scan: [UInt8] = []
+    static let schema = Schema<UnderOneKey>("scan") { Sealed("scan", \.scan, key: "one") }
+  }
+
+  private struct UnderAnother: Record {
+    var id = RecordID()
+    var scan: [UInt8] = []
+    static let schema = Schema<UnderAnother>("scan") { Sealed("scan", \.scan, key: "another") }
+  }
+
+  /// Goes on with the rotation of a key until nothing is found any more.
+  private static func resealAll(_ store: Store, _ name: String) throws {
+    let key = try store.namedKey(name)
+    var resealing = Resealing(store, key, .bytes(1 << 30))
+    var progress = RotationProgress()
+    var step = RotationStep(generation: key.current.rawValue)
+    try resealing.run(&progress, &step)
+    #expect(progress.failed.isEmpty)
+  }
+
+  /// The bug: a large value was sealed anew under the key that its field had before; its record was left as
+  /// it was, in a segment that was not looked at again.
+  @Test func `a field that is given another key while a large value is sealed anew is under that at once`()
+    throws
+  {
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
+    let scan = UnderOneKey(scan: noise(700_000))
+    try store.putAll([scan])
+    // Its segment is finished.
+    try store.putAll((0..<200).map { Note(title: "title \($0)", body: "body \($0)") })
+    try store.createKey("another", .whenUnlocked)
+    let old = try #require(store.info().keys.first { $0.name == "one" }).number
+    try store.beginRotation(of: "one")
+    let hasWritten = Flag(false)
+    disk.afterEachCall { call, name in
+      // When the first chunks have been committed, and the next one is read.
+      guard name.hasSuffix(".journal") else { return }
+      if call == .write { _ = hasWritten.exchange(true) }
+      guard call == .read, hasWritten.isSet else { return }
+      disk.afterEachCall(nil)
+      do { try store.putAll([UnderAnother(scan: [1])]) } catch { Issue.record(error) }
+    }
+    try Self.resealAll(store, "one")
+    let counts = try store.countSealedValues().counts
+    let another = try #require(try store.keyReference("another"))
+    #expect(counts[old] == nil && counts[another] == 2)
+    #expect(try store.get(UnderAnother.self, scan.id)?.scan == scan.scan)
+    try store.close()
+  }
+
+  /// The bug: the head was looked at up to where it ended when that began. Once it was finished meanwhile, it
+  /// was never looked at again, whatever had come into it.
+  @Test func `what comes into the head while it is looked through is sealed anew too`() throws {
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)
+    let notes = (0..<400).map { Note(title: "title \($0)", body: "body \($0)") }
+    try store.putAll(notes)
+    let old = try #require(store.info().keys.first { $0.name == "personal" }).number
+    try store.beginRotation(of: "personal")
+    let head = try #require(store.journal.catalog.segments.all.last)
+    let isFinished = Flag(false)
+    disk.afterEachCall { call, name in
+      guard call == .read, name == FileName.segment(head.number) else { return }
+      disk.afterEachCall(nil)
+      do {
+        // Its body stays under the old generation.
+        try store.write { tx in try tx.update(Note.self, notes[0].id) { $0.set(\.title, "changed") } }
+        try store.putAll((0..<200).map { Note(title: "later \($0)", body: "later \($0)") })
+      } catch { Issue.record(error) }
+      _ = isFinished.exchange(head.isFinished)
+    }
+    try Self.resealAll(store, "personal")
+    #expect(isFinished.isSet)
+    #expect(try store.countSealedValues().counts[old] == nil)
+    #expect(try store.get(Note.self, notes[0].id)?.body == "body 0")
     try store.close()
   }
 
