@@ -110,7 +110,8 @@ extension Journal {
           }
         }
       } catch { throw NotelogError(error) }
-      catalog.chunks.finishLoading(scan, at: moment.sequence)
+      // It counts the moment's snapshot, which without this may end as soon as its number is known.
+      withExtendedLifetime(moment) { catalog.chunks.finishLoading(scan, at: moment.sequence) }
     } catch {
       catalog.chunks.cancelLoading()
       throw error
