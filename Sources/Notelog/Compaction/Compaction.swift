@@ -7,13 +7,10 @@ import Synchronization
 
 /// Copies the live frames of its sources into one compacted segment, a slice at a time.
 struct Compaction: ~Copyable, Sendable {
-  /// What was copied and what was left behind.
-  struct Output {
-    let entry: LiveEntry
-    let copies: [Catalog.MovedFrame]
-    /// Tombstones that nothing needs any longer.
-    let dropped: [(id: ID16, location: Location)]
-  }
+  /// What was copied, and the tombstones that nothing needs any longer.
+  typealias Output = (
+    entry: LiveEntry, copies: [Catalog.MovedFrame], dropped: [(id: ID16, location: Location)]
+  )
 
   /// Why a compaction did not come to its end.
   enum Obstacle: Error {
@@ -33,27 +30,22 @@ struct Compaction: ~Copyable, Sendable {
   private var dropped: [(id: ID16, location: Location)] = []
   /// The source that is being copied, what its footer lists, and how far it is.
   private var source = 0
-  private var entries: [FooterEntry]
+  private var entries: [FooterEntry] = []
   private var nextEntry = 0
-  /// Whether what the footer lists is all that the source holds, so far.
-  private var coverage: FooterCoverage
+  /// Whether what the footer lists is all that the source holds, so far; nothing before it is begun.
+  private var coverage: FooterCoverage?
 
   /// Begins the output under its temporary name.
   init(
     _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
     number: UInt32, salt: UInt64
   ) throws(Obstacle) {
-    let entries = try Self.entries(sources.first)
-    let builder: SegmentBuilder
     do { builder = try SegmentBuilder(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
     }
     self.sources = sources
     self.catalog = catalog
-    self.builder = builder
     self.needed = needed
-    self.entries = entries
-    coverage = FooterCoverage(of: sources.first)
   }
 
   /// The output's segment number.
@@ -70,6 +62,10 @@ struct Compaction: ~Copyable, Sendable {
     let start = builder.end
     while source < sources.count {
       let segment = sources[source]
+      if coverage == nil {
+        do { entries = try segment.footerEntries() } catch { throw .damaged(segment.number) }
+        coverage = FooterCoverage(of: segment)
+      }
       var reader = SegmentReader(segment.file, salt: segment.salt, end: segment.byteCount)
       while nextEntry < entries.count {
         if builder.end - start >= byteCount - spent { return (spent + builder.end - start, false) }
@@ -81,10 +77,7 @@ struct Compaction: ~Copyable, Sendable {
       }
       try check(&reader, nil)
       source += 1
-      nextEntry = 0
-      let next = source < sources.count ? sources[source] : nil
-      entries = try Self.entries(next)
-      coverage = FooterCoverage(of: next)
+      (nextEntry, coverage) = (0, nil)
     }
     return (spent + builder.end - start, true)
   }
@@ -98,22 +91,17 @@ struct Compaction: ~Copyable, Sendable {
       firstSequence: 0,
       floor: floor, live: LiveSet(),
       sources: sources.map { LogPosition(segment: $0.number, offset: 0) })
-    return Output(entry: try builder.publish { _ in header }, copies: copies, dropped: dropped)
+    return (try builder.publish { _ in header }, copies, dropped)
   }
 
   /// Gives the output up.
   consuming func abandon() { builder.abandon() }
 
-  private static func entries(_ source: Segment?) throws(Obstacle) -> [FooterEntry] {
-    guard let source else { return [] }
-    do { return try source.footerEntries() } catch { throw .damaged(source.number) }
-  }
-
   /// A frame that a footer does not list would be lost with its segment: there must be none before the next
   /// entry.
   private mutating func check(_ reader: inout SegmentReader, _ entry: FooterEntry?) throws(Obstacle) {
     do {
-      if try coverage.reaches(entry, &reader) { return }
+      if try coverage?.reaches(entry, &reader) == true { return }
     } catch {}
     throw .damaged(sources[source].number)
   }
@@ -207,15 +195,13 @@ enum CompactionShare: Int {
   }
 }
 
-/// Segments worth compacting, best first, in groups of which each fills one segment.
-struct CompactionPlan {
-  private(set) var groups: [[CompactionCandidate]] = []
-
-  /// Groups the candidates; `aim` is the size of a segment.
-  init(_ candidates: [CompactionCandidate], aim: Int, share: CompactionShare) {
-    let worthwhile = candidates.filter { $0.isWorthCopying(share) }.sorted { $0.score > $1.score }
+extension [CompactionCandidate] {
+  /// Those worth compacting, best first, in groups of which each fills one segment; `aim` is the size of one.
+  func groups(aim: Int, _ share: CompactionShare) -> [[CompactionCandidate]] {
+    let worthwhile = filter { $0.isWorthCopying(share) }.sorted { $0.score > $1.score }
     // Small segments without anything dead in them are joined with whatever is copied.
-    let small = candidates.filter { !$0.isWorthCopying(share) && $0.byteCount < aim / 2 }
+    let small = filter { !$0.isWorthCopying(share) && $0.byteCount < aim / 2 }
+    var groups: [[CompactionCandidate]] = []
     var group: [CompactionCandidate] = []
     var outputByteCount = CompactionCandidate.overheadByteCount
     for candidate in worthwhile + small {
@@ -232,17 +218,20 @@ struct CompactionPlan {
     if !group.isEmpty { groups.append(group) }
     // One small segment alone is as good as its copy.
     groups.removeAll { group in group.count == 1 && !group[0].isWorthCopying(share) }
+    return groups
   }
 
   /// Each by itself, those with the least to copy first: where there is hardly room for anything.
-  init(singly candidates: [CompactionCandidate], share: CompactionShare) {
-    groups = candidates.filter { $0.isWorthCopying(share) }.sorted { $0.liveByteCount < $1.liveByteCount }
-      .map { [$0] }
+  func single(_ share: CompactionShare) -> [[CompactionCandidate]] {
+    filter { $0.isWorthCopying(share) }.sorted { $0.liveByteCount < $1.liveByteCount }.map { [$0] }
   }
+}
 
+extension [[CompactionCandidate]] {
+  /// What compacting these groups would do.
   var estimate: CompactionForecast {
     var estimate = CompactionForecast()
-    for group in groups {
+    for group in self {
       estimate.segments += group.map { Int($0.segment.number) }
       estimate.copiedByteCount += group.reduce(0) { $0 + $1.liveByteCount }
       // The overheads of all but one go too.
@@ -280,13 +269,9 @@ final class Compactor: Sendable {
   /// When compaction last found nothing left that was worth it.
   let uselessAt = Lock<NothingToGain?>(nil)
 
-  /// What the store wasted, and what had died in it, when there was nothing to gain.
-  struct NothingToGain {
-    let wastedByteCount: Int
-    let diedByteCount: Int
-    /// Whether the head was finished, and nothing under way, when that was found.
-    let includesHead: Bool
-  }
+  /// What the store wasted, and what had died in it, when there was nothing to gain; and whether the head was
+  /// finished, and nothing under way, when that was found.
+  typealias NothingToGain = (wastedByteCount: Int, diedByteCount: Int, includesHead: Bool)
 
   /// Waits for whoever compacts, and begins.
   func enter() { isBusy.withLock(when: { !$0 }, in: { _ in 0 }) { $0 = true } }

@@ -86,10 +86,10 @@ struct FooterCoverage: Sendable {
   private var end = Layout.firstFrameOffset
   private var sequence: UInt64?
 
-  init(of segment: Segment?) {
-    hasMarks = segment?.kind.isLog ?? false
+  init(of segment: Segment) {
+    hasMarks = segment.kind.isLog
     // Its footer was read a moment ago. Where the trailer can't be now, nothing is covered.
-    footerOffset = (try? segment?.trailer())?.footerOffset
+    footerOffset = (try? segment.trailer())?.footerOffset
   }
 
   /// Whether no content frame lies between the entry before and this one, or the footer where this is

@@ -91,7 +91,7 @@ extension Journal {
     }
     try replace(compaction, &run)
     if run.isOver {
-      run.result.isUnfinished = !plan(run).groups.isEmpty
+      run.result.isUnfinished = !plan(run).isEmpty
       return false
     }
     return true
@@ -100,7 +100,7 @@ extension Journal {
   /// The compaction that was left unfinished, or one of the group that is best now.
   private func nextCompaction(_ run: inout CompactionRun) throws(NotelogError) -> Compaction? {
     if let unfinished = compactor.state.withLock({ $0.unfinished.take() }) { return unfinished }
-    while let group = plan(run).groups.first {
+    while let group = plan(run).first {
       let sources = group.map(\.segment)
       do { try promisePublication(of: sources.count) } catch {
         try log.space.free(after: error)
@@ -163,8 +163,8 @@ extension Journal {
       held, byteCount: 2 * (markByteCount + changeByteCount + 16), footerByteCount: 0, takesReserve: true)
   }
 
-  /// Segments worth compacting now.
-  private func plan(_ run: CompactionRun) -> CompactionPlan {
+  /// Segments worth compacting now, in groups.
+  private func plan(_ run: CompactionRun) -> [[CompactionCandidate]] {
     let next = log.state.withLock { $0.nextSequence }
     let (excluded, known) = compactor.state.withLock { state in
       // As long as a file is there, the header that names it as a source must be there too.
@@ -184,8 +184,8 @@ extension Journal {
           age: next > last ? next - last : 1))
     }
     compactor.state.withLock { $0.lastSequences = found }
-    if log.space.isTight { return CompactionPlan(singly: candidates, share: run.share) }
-    return CompactionPlan(candidates, aim: log.space.affordableAim, share: run.share)
+    if log.space.isTight { return candidates.single(run.share) }
+    return candidates.groups(aim: log.space.affordableAim, run.share)
   }
 
   /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.

@@ -147,9 +147,7 @@ extension Journal {
 
   private func noteUseless(includesHead: Bool) {
     compactor.uselessAt.withLock {
-      $0 = Compactor.NothingToGain(
-        wastedByteCount: log.space.wastedByteCount, diedByteCount: catalog.segments.diedByteCount,
-        includesHead: includesHead)
+      $0 = (log.space.wastedByteCount, catalog.segments.diedByteCount, includesHead)
     }
   }
 }

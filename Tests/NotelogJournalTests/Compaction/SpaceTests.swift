@@ -167,10 +167,11 @@ import Testing
     meter.watch(journal)
     for number in 0..<120 {
       journal.compactor.uselessAt.withLock {
-        $0 = Compactor.NothingToGain(
+        $0 = (
           wastedByteCount: .max / 2,
           diedByteCount: includesHead ? journal.catalog.segments.diedByteCount - 60_000 : .max / 2,
-          includesHead: includesHead)
+          includesHead: includesHead
+        )
       }
       try journal.put(key(number % 4), [UInt8](repeating: 1, count: 60_000))
       try #require(meter.excess <= 0, "\(meter.finding)")
