@@ -29,18 +29,10 @@ extension IndexEntry {
 /// at a time would leave holes there that are counted as ours for ever. There are 256 such tables, so that
 /// small ones leave a few MiB, which footers in the making fit into.
 @safe struct EntryStore: ~Copyable {
-  private let base: UnsafeMutablePointer<IndexEntry>
+  private let slots: UnsafeMutableBufferPointer<IndexEntry>
   private let isMapped: Bool
 
-  /// How many slots there are.
-  let count: Int
-
   private static let smallestMapping = 1 << 14
-
-  /// What stores without a slot point to, as a pointer has to point somewhere; there are hundreds of them in
-  /// a store that was just opened.
-  // SAFETY: nobody reads or writes it: no slot is within such a store's count.
-  private nonisolated(unsafe) static let nowhere = UnsafeMutablePointer<IndexEntry>.allocate(capacity: 1)
 
   /// That many slots, rounded up to whole pages where they are mapped; none is no memory at all.
   init(count: Int) {
@@ -48,42 +40,44 @@ extension IndexEntry {
     if byteCount >= Self.smallestMapping, let mapping = unsafe SystemMemory.map(byteCount) {
       // SAFETY: fresh pages are zero, which is what an empty entry is; owned by this value alone, unmapped in
       // deinit.
-      unsafe base = mapping.start.bindMemory(
-        to: IndexEntry.self, capacity: mapping.byteCount / IndexEntry.byteCount)
-      self.count = unsafe mapping.byteCount / IndexEntry.byteCount
+      let count = unsafe mapping.byteCount / IndexEntry.byteCount
+      unsafe slots = UnsafeMutableBufferPointer(
+        start: mapping.start.bindMemory(to: IndexEntry.self, capacity: count), count: count)
       isMapped = true
       // A page that is read first is one of zeros that everybody shares; to write to it then is to have it
       // replaced, and all threads interrupted for that.
       for offset in stride(from: 0, to: unsafe mapping.byteCount, by: 4096) {
         unsafe mapping.start.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
       }
-    } else if count == 0 {
-      unsafe base = Self.nowhere
-      self.count = 0
-      isMapped = false
     } else {
-      // SAFETY: allocated here, owned by this value alone, every slot initialised, freed in deinit.
-      unsafe base = .allocate(capacity: count)
-      unsafe base.initialize(repeating: .empty, count: count)
-      self.count = count
+      // SAFETY: allocated here, owned by this value alone, every slot initialised, freed in deinit. There are
+      // hundreds of stores without a slot in a store that was just opened.
+      unsafe slots =
+        count == 0 ? UnsafeMutableBufferPointer(start: nil, count: 0) : .allocate(capacity: count)
+      unsafe slots.initialize(repeating: .empty)
       isMapped = false
     }
   }
+
+  /// How many slots there are.
+  // SAFETY: nothing is read.
+  @inline(__always)
+  var count: Int { unsafe slots.count }
 
   /// The same slots once more.
   init(copying other: borrowing EntryStore) {
     self.init(count: other.count)
     precondition(count >= other.count, "a copy has room for all slots")
     // SAFETY: both have that many slots, all initialised, in memory of their own.
-    unsafe base.update(from: other.base, count: other.count)
+    _ = unsafe slots.update(fromContentsOf: other.slots)
   }
 
   deinit {
     // SAFETY: this value alone owns the memory, and gives it back the way it was had.
-    if isMapped {
-      unsafe SystemMemory.unmap(UnsafeMutableRawPointer(base), count * IndexEntry.byteCount)
-    } else if count > 0 {
-      unsafe base.deallocate()
+    if isMapped, let base = unsafe slots.baseAddress {
+      unsafe SystemMemory.unmap(base, count * IndexEntry.byteCount)
+    } else {
+      unsafe slots.deallocate()
     }
   }
 
@@ -93,19 +87,19 @@ extension IndexEntry {
     get {
       precondition(index >= 0 && index < count, "a slot is read within the store")
       // SAFETY: the bounds were checked, and every slot is initialised.
-      return unsafe base[index]
+      return unsafe slots[index]
     }
     @inline(__always)
     set {
       precondition(index >= 0 && index < count, "a slot is written within the store")
       // SAFETY: as above; writing needs exclusive access to this value.
-      unsafe base[index] = newValue
+      unsafe slots[index] = newValue
     }
   }
 
   /// The address of the first slot.
   // SAFETY: nothing is read.
-  var start: UInt { unsafe UInt(bitPattern: base) }
+  var start: UInt { unsafe UInt(bitPattern: slots.baseAddress) }
 
   /// Moves the entries of a range up or down; what they leave behind keeps its bytes.
   mutating func move(_ range: Range<Int>, by distance: Int) {
@@ -113,6 +107,7 @@ extension IndexEntry {
     precondition(
       range.lowerBound + distance >= 0 && range.upperBound + distance <= count,
       "entries are moved within the store")
+    guard let base = unsafe slots.baseAddress else { return }
     // SAFETY: both ranges were checked; `update` allows them to overlap.
     unsafe (base + range.lowerBound + distance).update(from: base + range.lowerBound, count: range.count)
   }
