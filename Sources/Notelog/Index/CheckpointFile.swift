@@ -43,7 +43,7 @@ struct CheckpointFile: Sendable {
       var count = 0
       try index.forEachShard { table throws(StorageError) in
         try table.forEach { entry throws(StorageError) in
-          let place = try writer.place(of: count % CheckpointBlock.entryCount, IndexEntry.byteCount)
+          let place = try writer.place(of: count, IndexEntry.byteCount)
           var bytes = writer.buffer.mutableBytes
           bytes.store(entry.fingerprint, at: place)
           bytes.store(entry.place.bits, at: place + 8)
@@ -123,9 +123,8 @@ extension CheckpointFile {
   /// An entry by its number, out of blocks of which the first is the one of this number among those of
   /// entries.
   static func entry(_ number: Int, _ bytes: RawSpan, firstBlock: Int) -> IndexEntry {
-    let block = number / CheckpointBlock.entryCount - firstBlock
-    let place = number % CheckpointBlock.entryCount * IndexEntry.byteCount
-    return IndexEntry(bytes, at: block * CheckpointBlock.byteCount + place)
+    let place = CheckpointBlock.place(of: number, IndexEntry.byteCount)
+    return IndexEntry(bytes, at: place - firstBlock * CheckpointBlock.byteCount)
   }
 }
 
@@ -204,24 +203,20 @@ struct CheckpointHead: Equatable, Sendable {
   func figures(of number: UInt32) -> SegmentFigures? { segments.find(number) { $0.number } }
   var entryCount: Int { entryCounts.reduce(0) { $0 + Int($1) } }
 
-  /// The tables of segments and of listed records, which follow the first block.
-  private static func tables(
-    segmentCount: Int, listedCount: Int
-  ) -> (segments: CheckpointTable, listed: CheckpointTable) {
-    let segments = CheckpointTable(
-      itemByteCount: SegmentFigures.byteCount, count: segmentCount, firstBlock: 1)
-    let listed = CheckpointTable(
-      itemByteCount: ListedRecords.Entry.byteCount, count: listedCount, firstBlock: segments.endBlock)
-    return (segments, listed)
+  /// Where the table of segments ends, which follows the first block, and that of listed records behind it.
+  private static func tableEnds(_ segmentCount: Int, _ listedCount: Int) -> (segments: Int, listed: Int) {
+    let segments = 1 + CheckpointBlock.count(of: segmentCount, SegmentFigures.byteCount)
+    return (segments, segments + CheckpointBlock.count(of: listedCount, ListedRecords.Entry.byteCount))
   }
 
   /// The number of the first block of entries.
-  var firstEntryBlock: Int {
-    Self.tables(segmentCount: segments.count, listedCount: listed.count).listed.endBlock
-  }
+  var firstEntryBlock: Int { Self.tableEnds(segments.count, listed.count).listed }
   /// The blocks of the file, but for orders.
-  var blockCount: Int {
-    firstEntryBlock + (entryCount + CheckpointBlock.entryCount - 1) / CheckpointBlock.entryCount
+  var blockCount: Int { firstEntryBlock + CheckpointBlock.count(of: entryCount, IndexEntry.byteCount) }
+
+  /// Where a segment's figures begin.
+  private static func place(ofSegment index: Int) -> Int {
+    CheckpointBlock.byteCount + CheckpointBlock.place(of: index, SegmentFigures.byteCount)
   }
 
   /// The blocks before the entries, to be sealed.
@@ -246,12 +241,13 @@ struct CheckpointHead: Equatable, Sendable {
       bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
       bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
     }
-    let tables = Self.tables(segmentCount: segments.count, listedCount: listed.count)
     for (index, segment) in segments.enumerated() {
-      segment.write(into: &bytes, at: start + tables.segments.place(of: index))
+      segment.write(into: &bytes, at: start + Self.place(ofSegment: index))
     }
+    let listedStart =
+      start + Self.tableEnds(segments.count, listed.count).segments * CheckpointBlock.byteCount
     for (index, entry) in listed.enumerated() {
-      let place = start + tables.listed.place(of: index)
+      let place = listedStart + CheckpointBlock.place(of: index, ListedRecords.Entry.byteCount)
       entry.id.write(into: &bytes, at: place)
       bytes.store(entry.sequence, at: place + 16)
     }
@@ -271,14 +267,13 @@ extension CheckpointHead {
     let segmentCount = Int(buffer.bytes.load(UInt32.self, at: 12))
     let listedCount = Int(buffer.bytes.load(UInt32.self, at: 72))
     guard segmentCount <= Self.maximumItemCount, listedCount <= Self.maximumItemCount else { return nil }
-    let tables = Self.tables(segmentCount: segmentCount, listedCount: listedCount)
-    let needed = tables.listed.endBlock * CheckpointBlock.byteCount
+    let needed = Self.tableEnds(segmentCount, listedCount).listed * CheckpointBlock.byteCount
     if buffer.count < needed { try buffer.fill(needed - buffer.count, from: file, at: buffer.count) }
     guard buffer.count >= needed else { return nil }
-    self.init(buffer.bytes.extracting(0..<needed), tables.segments, tables.listed)
+    self.init(buffer.bytes.extracting(0..<needed), segmentCount, listedCount)
   }
 
-  private init?(_ bytes: RawSpan, _ segmentTable: CheckpointTable, _ listedTable: CheckpointTable) {
+  private init?(_ bytes: RawSpan, _ segmentCount: Int, _ listedCount: Int) {
     let salt = bytes.load(UInt64.self, at: CheckpointBlock.contentByteCount)
     for block in 0..<bytes.byteCount / CheckpointBlock.byteCount {
       guard
@@ -295,14 +290,15 @@ extension CheckpointHead {
     let entryCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0) }
     let tombstoneCounts = shards.map { bytes.load(UInt32.self, at: Self.shardsOffset + 8 * $0 + 4) }
     var segments: [SegmentFigures] = []
-    for index in 0..<segmentTable.count {
-      guard let figures = SegmentFigures(bytes, at: segmentTable.place(of: index)),
+    for index in 0..<segmentCount {
+      guard let figures = SegmentFigures(bytes, at: Self.place(ofSegment: index)),
         segments.last.map({ $0.number < figures.number }) ?? true
       else { return nil }
       segments.append(figures)
     }
-    let listed = (0..<listedTable.count).map { index in
-      let place = listedTable.place(of: index)
+    let listedStart = Self.tableEnds(segmentCount, listedCount).segments * CheckpointBlock.byteCount
+    let listed = (0..<listedCount).map { index in
+      let place = listedStart + CheckpointBlock.place(of: index, ListedRecords.Entry.byteCount)
       return ListedRecords.Entry(
         id: ID16(bytes, at: place), sequence: bytes.load(UInt64.self, at: place + 16))
     }
@@ -326,6 +322,19 @@ enum CheckpointBlock {
   static let byteCount = 4096
   static let contentByteCount = 4080
   static let entryCount = contentByteCount / IndexEntry.byteCount
+
+  /// How many blocks items of a size take: no item lies across two.
+  static func count(of itemCount: Int, _ itemByteCount: Int) -> Int {
+    let itemsInBlock = contentByteCount / itemByteCount
+    return (itemCount + itemsInBlock - 1) / itemsInBlock
+  }
+
+  /// Where an item begins, the first of its kind at the beginning of a block at 0.
+  @inline(__always)
+  static func place(of item: Int, _ itemByteCount: Int) -> Int {
+    let (block, place) = item.quotientAndRemainder(dividingBy: contentByteCount / itemByteCount)
+    return block * byteCount + place * itemByteCount
+  }
 
   /// Completes the blocks that a buffer is made of; the first has this number.
   static func seal(_ buffer: inout Buffer, salt: UInt64, first: Int) {
@@ -390,13 +399,15 @@ struct BlockWriter: ~Copyable {
     self.nextBlock = nextBlock
   }
 
-  /// Where in the buffer an item of the last block belongs; the first of a block begins it.
+  /// Where in the buffer the next item of its kind belongs; the first of a block begins it.
+  @inline(__always)
   mutating func place(of item: Int, _ itemByteCount: Int) throws(StorageError) -> Int {
-    if item == 0 {
+    let place = CheckpointBlock.place(of: item, itemByteCount) % CheckpointBlock.byteCount
+    if place == 0 {
       if buffer.count >= Self.pieceByteCount { try flush() }
       buffer.appendZeros(CheckpointBlock.byteCount)
     }
-    return buffer.count - CheckpointBlock.byteCount + item * itemByteCount
+    return buffer.count - CheckpointBlock.byteCount + place
   }
 
   /// Writes what is collected, the last block as it is.
@@ -411,24 +422,6 @@ struct BlockWriter: ~Copyable {
     try file.writeAll(buffer.bytes, at: nextBlock * CheckpointBlock.byteCount)
     nextBlock += buffer.count / CheckpointBlock.byteCount
     buffer.removeAll()
-  }
-}
-
-// MARK: - Where the items of the checkpoint's tables lie: docs/format-derived.md §31.
-
-/// A table of items of one size in blocks of its own; no item lies across two.
-struct CheckpointTable {
-  let itemByteCount: Int
-  let count: Int
-  let firstBlock: Int
-
-  private var itemsInBlock: Int { CheckpointBlock.contentByteCount / itemByteCount }
-  /// The first block behind it.
-  var endBlock: Int { firstBlock + (count + itemsInBlock - 1) / itemsInBlock }
-
-  /// Where an item begins in the file.
-  func place(of index: Int) -> Int {
-    (firstBlock + index / itemsInBlock) * CheckpointBlock.byteCount + index % itemsInBlock * itemByteCount
   }
 }
 

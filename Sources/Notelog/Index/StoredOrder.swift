@@ -88,11 +88,9 @@ struct StoredOrderHead: Equatable, Sendable {
   let salt: UInt64
 
   /// The blocks of its keys.
-  var blockCount: Int { (keyCount + StoredOrder.blockKeyCount - 1) / StoredOrder.blockKeyCount }
+  var blockCount: Int { CheckpointBlock.count(of: keyCount, StoredOrder.keyByteCount) }
   /// The blocks that say with which key each of those begins.
-  var directoryBlockCount: Int {
-    (blockCount + StoredOrder.blockKeyCount - 1) / StoredOrder.blockKeyCount
-  }
+  var directoryBlockCount: Int { CheckpointBlock.count(of: blockCount, StoredOrder.keyByteCount) }
   /// All of its blocks, the head's among them.
   var totalBlockCount: Int { 1 + blockCount + directoryBlockCount }
 
@@ -152,8 +150,8 @@ extension StoredOrderHead {
 final class StoredOrder: Sendable {
   /// The first 16 bytes of a sort key, and a record's id.
   static let keyByteCount = 32
-  /// How many keys a block holds, if it is not the last.
-  static let blockKeyCount = (CheckpointBlock.contentByteCount - 8) / keyByteCount
+  /// How many keys a block holds, if it is not the last; there is room for the order's salt behind them.
+  static let blockKeyCount = CheckpointBlock.contentByteCount / keyByteCount
 
   /// No checkpoint has more orders.
   private static let maximumCount = 1 << 10
@@ -279,14 +277,13 @@ struct StoredOrderWriter: ~Copyable {
 
   /// Adds a key, which is not less than the last.
   mutating func append(_ key: RawSpan) throws(NotelogError) {
-    let place = keyCount % StoredOrder.blockKeyCount
-    if place == 0 { directory.append(key) }
-    do { try append(key, at: place) } catch { throw NotelogError(error) }
+    if keyCount % StoredOrder.blockKeyCount == 0 { directory.append(key) }
+    do { try append(key, at: keyCount) } catch { throw NotelogError(error) }
     keyCount += 1
   }
 
-  private mutating func append(_ key: RawSpan, at place: Int) throws(StorageError) {
-    let start = try blocks.place(of: place, StoredOrder.keyByteCount)
+  private mutating func append(_ key: RawSpan, at index: Int) throws(StorageError) {
+    let start = try blocks.place(of: index, StoredOrder.keyByteCount)
     var bytes = blocks.buffer.mutableBytes
     bytes.copy(key, at: start)
   }
@@ -296,8 +293,7 @@ struct StoredOrderWriter: ~Copyable {
     var firstKeys = Buffer()
     swap(&firstKeys, &directory)
     for index in 0..<firstKeys.count / StoredOrder.keyByteCount {
-      try append(
-        firstKeys.bytes.extracting(StoredOrder.range(of: index)), at: index % StoredOrder.blockKeyCount)
+      try append(firstKeys.bytes.extracting(StoredOrder.range(of: index)), at: index)
     }
     try blocks.flush()
   }
