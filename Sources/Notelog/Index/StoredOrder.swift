@@ -55,12 +55,12 @@ struct OrderName: Hashable, Sendable {
     return key
   }
 
-  /// The beginning of the key that a record with an envelope has in an order of two fields; nil where the
-  /// envelope lacks one.
-  func key(ofTwoIn envelope: RawSpan) -> [UInt8]? {
-    guard let second, let first = Envelope.sortKey(of: field, in: envelope),
-      let next = Envelope.sortKey(of: second.field, in: envelope)
-    else { return nil }
+  /// The beginning of the key that a record with an envelope has in the order; nil where the envelope lacks a
+  /// field's.
+  func key(in envelope: RawSpan) -> [UInt8]? {
+    guard let first = Envelope.sortKey(of: field, in: envelope) else { return nil }
+    guard let second else { return key(envelope.extracting(first), RawSpan()) }
+    guard let next = Envelope.sortKey(of: second.field, in: envelope) else { return nil }
     return key(envelope.extracting(first), envelope.extracting(next))
   }
 }
@@ -198,22 +198,15 @@ final class StoredOrder: Sendable {
     return (found, block)
   }
 
-  /// The order of a field behind a checkpoint's entries; nothing where there is none.
-  static func find(
-    _ name: OrderName, behind checkpoint: CheckpointHead, in storage: any Storage
-  ) -> StoredOrder? {
-    guard
-      let file = try? storage.openFile(FileName.index, .read)
-    else { return nil }
-    guard let place = (try? heads(behind: checkpoint, in: file))?.found.first(where: { $0.head.name == name })
-    else {
-      file.close()
-      return nil
-    }
-    return StoredOrder(place.head, at: place.block, in: file, of: checkpoint)
+  /// The orders behind a checkpoint's entries, one of each name; none where the file can't be read.
+  static func all(behind checkpoint: CheckpointHead, in storage: any Storage) -> [StoredOrder] {
+    guard let file = try? storage.openFile(FileName.index, .read),
+      let found = try? heads(behind: checkpoint, in: file).found
+    else { return [] }
+    var names: Set<OrderName> = []
+    return found.filter { names.insert($0.head.name).inserted }
+      .map { StoredOrder($0.head, at: $0.block, in: file, of: checkpoint) }
   }
-
-  deinit { file.close() }
 
   /// Calls `body` with the first key of each block, and with how many keys are in it.
   ///

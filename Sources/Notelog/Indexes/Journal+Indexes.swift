@@ -91,7 +91,7 @@ extension OrderedEntry {
   /// The entry of which a record's envelope has the key; nil where it has none.
   init?(keyOf name: OrderName, _ id: ID16, envelope: RawSpan) {
     if name.second != nil {
-      guard let key = name.key(ofTwoIn: envelope) else { return nil }
+      guard let key = name.key(in: envelope) else { return nil }
       self.init(key: key.rawSpan, RecordID(id))
       return
     }

@@ -95,7 +95,7 @@ extension Journal {
         throw NotelogError(error)
       }
       defer { file.close() }
-      orders = ordersToCarry()
+      orders = storedOrders
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if head.nextSequence > 1 { try log.awaitDurable(head.nextSequence - 1) }
       try fromStorage(CheckpointFile.publish(file, in: storage))
@@ -132,22 +132,13 @@ protocol OrderKeeper: AnyObject, Sendable {
 }
 
 extension Journal {
-  /// The order of a field that lies in the checkpoint's file.
-  func storedOrder(_ name: OrderName) -> StoredOrder? {
-    catalog.checkpointHealth.head.flatMap { StoredOrder.find(name, behind: $0, in: storage) }
+  /// The orders that lie in the checkpoint's file.
+  var storedOrders: [StoredOrder] {
+    catalog.checkpointHealth.head.map { StoredOrder.all(behind: $0, in: storage) } ?? []
   }
 
-  /// The orders that a new checkpoint takes over from the one that is there now.
-  func ordersToCarry() -> [StoredOrder] { storedOrderHeads().compactMap { storedOrder($0.name) } }
-
-  /// What the orders say of themselves that lie in the checkpoint's file.
-  func storedOrderHeads() -> [StoredOrderHead] {
-    guard let checkpoint = catalog.checkpointHealth.head,
-      let file = try? storage.openFile(FileName.index, .read)
-    else { return [] }
-    defer { file.close() }
-    return (try? StoredOrder.heads(behind: checkpoint, in: file))?.found.map(\.head) ?? []
-  }
+  /// The one of a field.
+  func storedOrder(_ name: OrderName) -> StoredOrder? { storedOrders.first { $0.name == name } }
 
   private var unstoredOrders: [OrderName] {
     catalog.checkpointHealth.isUsable ? orderKeeper.withLock { $0 }?.unstored ?? [] : []
@@ -159,7 +150,7 @@ extension Journal {
   /// are no longer any record's. Only another checkpoint is rid of it.
   func hasUselessOrders() -> Bool {
     let unstored = unstoredOrders
-    return !unstored.isEmpty && storedOrderHeads().contains { unstored.contains($0.name) }
+    return !unstored.isEmpty && storedOrders.contains { unstored.contains($0.name) }
   }
 
   /// Has the orders written that the checkpoint lacks; all of them where there is a new one. The caller has

@@ -142,18 +142,9 @@ struct OrderComparison: Sendable {
   private var keys: [[UInt64]]
 
   /// The orders of a checkpoint, as far as it is still there.
-  init(of checkpoint: CheckpointFile?, in storage: any Storage) throws(StorageError) {
+  init(of checkpoint: CheckpointFile?, in storage: any Storage) {
     hash = FingerprintKey(low: JournalOptions().random(), high: JournalOptions().random())
-    var orders: [StoredOrder] = []
-    if let checkpoint {
-      let heads = try StoredOrder.heads(behind: checkpoint.head, in: checkpoint.file).found
-      for head in heads where !orders.contains(where: { $0.name == head.head.name }) {
-        if let order = StoredOrder.find(head.head.name, behind: checkpoint.head, in: storage) {
-          orders.append(order)
-        }
-      }
-    }
-    self.orders = orders
+    orders = checkpoint.map { StoredOrder.all(behind: $0.head, in: storage) } ?? []
     keys = orders.map { _ in [] }
   }
 
@@ -162,15 +153,7 @@ struct OrderComparison: Sendable {
   mutating func add(_ record: StoredRecord, _ envelope: RawSpan) {
     for (number, order) in orders.enumerated()
     where order.name.collection == record.collection && record.revision <= order.since {
-      if order.name.second != nil {
-        guard let key = order.name.key(ofTwoIn: envelope) else { continue }
-        keys[number].append(hash(ID16(key), record.id))
-        continue
-      }
-      guard let range = Envelope.sortKey(of: order.name.field, in: envelope) else { continue }
-      var key = [UInt8](repeating: 0, count: 16)
-      for (place, index) in range.prefix(16).enumerated() { key[place] = envelope.byte(at: index) }
-      keys[number].append(hash(ID16(key), record.id))
+      if let key = order.name.key(in: envelope) { keys[number].append(hash(ID16(key), record.id)) }
     }
   }
 

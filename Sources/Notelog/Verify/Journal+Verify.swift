@@ -60,9 +60,8 @@ extension Journal {
       verification.report.torn.removeAll { $0.place == mark.place && $0.byteCount <= mark.byteCount }
     }
     verification.nextSequence = examination.nextSequence
-    var orders = try fromStorage(
-      OrderComparison(
-        of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage))
+    var orders = OrderComparison(
+      of: examination.comparedKey == nil ? nil : examination.checkpoint.found, in: storage)
     for part in try examination.verifySegments(of: catalog, &orders, threadCount, progress, visit) {
       verification.add(part)
     }

@@ -22,7 +22,7 @@ enum StoreUse {
     }
     for byte in UInt8.min...UInt8.max { _ = try? journal.records.read(SampleStore.id(byte), into: &buffer) }
     for number in UInt32(0)..<3 { _ = try? journal.readChunk(number, of: SampleStore.id(100), into: &buffer) }
-    for order in journal.ordersToCarry() { readAll(order, journal) }
+    for order in journal.storedOrders { readAll(order, journal) }
     _ = journal.statistics
   }
 
