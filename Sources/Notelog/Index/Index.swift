@@ -240,9 +240,9 @@ struct Shard: ~Copyable, Sendable {
   mutating func placeInFile(_ fingerprint: UInt64, at ordinal: Int) throws(StorageError) -> FrameAddress? {
     coldLookupCount += 1
     if coldLookupCount <= Self.coldLookupLimit,
-      case .place(let place) = source?.candidate(number, fingerprint, ordinal)
+      let place = source?.candidate(number, fingerprint, ordinal)
     {
-      return place
+      return place.isNone ? nil : place
     }
     try load()
     return table.place(fingerprint, at: ordinal)
@@ -269,32 +269,26 @@ struct Shard: ~Copyable, Sendable {
 // MARK: - What the segments say behind a checkpoint, and how a shard takes it in: docs/format-derived.md §31.
 
 extension Shard {
-  /// What taking in an entry came to.
-  enum Taken {
-    case new
-    case replaced(Location)
-    /// Known already, or older than what is known.
-    case older
-  }
-
   /// Takes in a frame; which of the candidates is its record, the ids in their frames say.
+  ///
+  /// - Returns: Whether it is neither known already nor older than what is known, and what it replaced.
   mutating func apply(
     _ id: ID16, _ location: Location, _ fingerprint: UInt64, _ segments: SegmentTable, _ cache: BlockCache
-  ) throws(StorageError) -> Taken {
+  ) throws(StorageError) -> (isNewer: Bool, replaced: Location?) {
     var ordinal = 0
     while let place = table.place(fingerprint, at: ordinal) {
-      if place == location.place { return .older }
+      if place == location.place { return (false, nil) }
       guard let frame = try segments.entry(at: place, cache), frame.id == id else {
         ordinal += 1
         continue
       }
       let known = Location(frame, segment: place.segment)
-      guard location.supersedes(known) else { return .older }
+      guard location.supersedes(known) else { return (false, nil) }
       _ = table.replace(fingerprint, at: place, with: location.place)
-      return .replaced(known)
+      return (true, known)
     }
     table.insert(fingerprint, location.place)
-    return .new
+    return (true, nil)
   }
 }
 

@@ -19,7 +19,7 @@ final class ShardSource: Sendable {
   private let tail: Tail
   /// Segments of the checkpoint that are no longer live: an entry that points into one was moved or is dead.
   private let gone: Set<UInt32>
-  let staleness: Staleness
+  let staleness = Staleness()
   let health: CheckpointHealth
   /// Shards built from the segments, because the file is damaged.
   private let rebuilding = Lock<Index?>(nil)
@@ -27,12 +27,8 @@ final class ShardSource: Sendable {
   /// What the segments list behind a checkpoint: by shards, in the order of the log.
   typealias Tail = [[(id: ID16, location: Location)]]
 
-  init(
-    _ checkpoint: CheckpointFile, tail: Tail, _ segments: SegmentTable, _ cache: BlockCache,
-    _ staleness: Staleness
-  ) {
+  init(_ checkpoint: CheckpointFile, tail: Tail, _ segments: SegmentTable, _ cache: BlockCache) {
     let head = checkpoint.head
-    self.staleness = staleness
     self.checkpoint = checkpoint
     health = CheckpointHealth(head)
     self.tail = tail
@@ -52,18 +48,14 @@ final class ShardSource: Sendable {
   /// Whether a shard is what it is in the file, and nothing else.
   func isInFile(_ shard: Int) -> Bool { tail[shard].isEmpty && gone.isEmpty }
 
-  /// What looking into the file gave.
-  enum Lookup {
-    case place(FrameAddress?)
-    /// The shard has to be read whole.
-    case unknown
-  }
-
-  /// The place of the nth candidate, from the blocks around the one where it should be.
-  func candidate(_ shard: Int, _ fingerprint: UInt64, _ ordinal: Int) -> Lookup {
-    guard isInFile(shard) else { return .unknown }
+  /// The place of the nth candidate, from the blocks around the one where it should be; one that is none
+  /// behind the last.
+  ///
+  /// - Returns: Nothing where the shard has to be read whole.
+  func candidate(_ shard: Int, _ fingerprint: UInt64, _ ordinal: Int) -> FrameAddress? {
+    guard isInFile(shard) else { return nil }
     let entries = firstEntries[shard]..<firstEntries[shard + 1]
-    guard !entries.isEmpty else { return .place(nil) }
+    guard !entries.isEmpty else { return FrameAddress.none }
     let guess =
       entries.lowerBound + Int((fingerprint << 8).multipliedFullWidth(by: UInt64(entries.count)).high)
     // Its block, and those around it.
@@ -71,18 +63,18 @@ final class ShardSource: Sendable {
     let known = entries.clamped(
       to: first * CheckpointBlock.entryCount..<(first + 3) * CheckpointBlock.entryCount)
     var window = Buffer(capacity: 3 * CheckpointBlock.byteCount)
-    guard (try? checkpoint.readBlocks(ofEntries: known, into: &window)) == true else { return .unknown }
+    guard (try? checkpoint.readBlocks(ofEntries: known, into: &window)) == true else { return nil }
     let (bytes, firstBlock) = (window.bytes, known.lowerBound / CheckpointBlock.entryCount)
     func entry(_ number: Int) -> IndexEntry { CheckpointFile.entry(number, bytes, firstBlock: firstBlock) }
     let slot = known.first { entry($0).fingerprint >= fingerprint } ?? known.upperBound
     // What lies outside the window may have the same fingerprint.
-    if slot == known.lowerBound, slot > entries.lowerBound { return .unknown }
+    if slot == known.lowerBound, slot > entries.lowerBound { return nil }
     guard slot + ordinal < known.upperBound else {
-      return known.upperBound == entries.upperBound ? .place(nil) : .unknown
+      return known.upperBound == entries.upperBound ? FrameAddress.none : nil
     }
     let found = entry(slot + ordinal)
-    guard found.place.isValid, Int(found.fingerprint >> 56) == shard else { return .unknown }
-    return .place(found.fingerprint == fingerprint ? found.place : nil)
+    guard found.place.isValid, Int(found.fingerprint >> 56) == shard else { return nil }
+    return found.fingerprint == fingerprint ? found.place : FrameAddress.none
   }
 
   /// Fills an empty shard with all that belongs to it.
@@ -102,9 +94,8 @@ final class ShardSource: Sendable {
     shard.table.reserve(tail[number].count)
     for (id, location) in tail[number] {
       let taken = try shard.apply(id, location, head.key.fingerprint(of: id), segments, cache)
-      if case .older = taken { continue }
-      changes.append((location.liveByteCount, location.segment))
-      if case .replaced(let known) = taken { changes.append((-known.liveByteCount, known.segment)) }
+      if taken.isNewer { changes.append((location.liveByteCount, location.segment)) }
+      if let known = taken.replaced { changes.append((-known.liveByteCount, known.segment)) }
     }
     // Only once nothing can fail any more: loading is tried again if it fails.
     for change in changes { segments.addLive(change.byteCount, in: segments[change.segment]) }
@@ -131,15 +122,11 @@ final class ShardSource: Sendable {
 
   private func loadRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {
     try rebuilding.withLock { known throws(StorageError) in
-      let rebuilt: Index
-      if let known {
-        rebuilt = known
-      } else {
-        rebuilt = try rebuild()
-        known = rebuilt
+      if known == nil {
+        known = try rebuild()
         health.noteDamage()
       }
-      rebuilt.withAnyShard(number) { swap(&shard.table, &$0.table) }
+      known?.withAnyShard(number) { swap(&shard.table, &$0.table) }
     }
   }
 

@@ -134,7 +134,7 @@ extension Catalog {
     let cache = BlockCache(
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
-    let source = ShardSource(checkpoint, tail: tail, table, cache, Staleness())
+    let source = ShardSource(checkpoint, tail: tail, table, cache)
     return (Catalog(key: head.key, source, table, cache: cache, listed), readings)
   }
 }
