@@ -101,23 +101,42 @@ final class ShardSource: Sendable {
     for change in changes { segments.addLive(change.byteCount, in: segments[change.segment]) }
   }
 
+  /// Calls `body` with all that the file has of a shard.
+  ///
+  /// - Returns: Whether every block of it checks, and it has what the head says.
+  private func forEachEntry(of number: Int, _ body: (IndexEntry) -> Void) -> Bool {
+    if health.isDamaged { return false }
+    var isOfShard = true
+    var tombstoneCount = 0
+    let isSound = try? checkpoint.forEachEntry(in: firstEntries[number]..<firstEntries[number + 1]) { entry in
+      if Int(entry.fingerprint >> 56) != number { isOfShard = false }
+      if entry.place.isTombstone { tombstoneCount += 1 }
+      if isOfShard { body(entry) }
+    }
+    return isSound == true && isOfShard && tombstoneCount == head.tombstoneCounts[number]
+  }
+
+  /// The entries of a shard that is what it is in the file; nothing of others, or where the file does not
+  /// check.
+  func entries(ofShard number: Int) -> [IndexEntry]? {
+    guard isInFile(number) else { return nil }
+    var entries: [IndexEntry] = []
+    entries.reserveCapacity(Int(head.entryCounts[number]))
+    return forEachEntry(of: number) { entries.append($0) } ? entries : nil
+  }
+
   /// Reads a whole shard from the file.
   ///
   /// - Returns: Whether every block of it checks; if not, the shard is left empty.
   private func read(_ number: Int, into shard: inout Shard) -> Bool {
-    if health.isDamaged { return false }
-    let entries = firstEntries[number]..<firstEntries[number + 1]
     var table = EntryTable(stagger: number)
-    table.reserve(entries.count)
+    table.reserve(Int(head.entryCounts[number]))
     var lastSlot = -1
-    var isOfShard = true
-    let isSound = try? checkpoint.forEachEntry(in: entries) { entry in
-      if Int(entry.fingerprint >> 56) != number { isOfShard = false }
-      if isOfShard, !gone.contains(entry.place.segment) { table.append(entry, behind: &lastSlot) }
+    let isSound = forEachEntry(of: number) { entry in
+      if !gone.contains(entry.place.segment) { table.append(entry, behind: &lastSlot) }
     }
-    guard isSound == true, isOfShard else { return false }
-    shard.table = table
-    return true
+    if isSound { shard.table = table }
+    return isSound
   }
 
   private func loadRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {

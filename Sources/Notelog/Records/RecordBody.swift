@@ -26,11 +26,14 @@ struct RecordBody: ~Escapable {
   let bytes: RawSpan
   let fieldCount: Int
 
-  /// Checks the whole directory: **INV-D1** … **INV-D5**. Of a body of so many bytes, these may be the
-  /// beginning.
+  /// Checks the whole directory: **INV-D1** … **INV-D5**.
   @_lifetime(copy bytes)
-  init(checking bytes: RawSpan, of byteCount: Int? = nil) throws(NotelogError) {
-    fieldCount = try Self.check(bytes, of: byteCount ?? bytes.byteCount, lookingFor: 0).fieldCount
+  init(checking bytes: RawSpan) throws(NotelogError) { try self.init(checking: bytes, of: bytes.byteCount) }
+
+  /// The same of a body of so many bytes, which begins with these.
+  @_lifetime(copy bytes)
+  init(checking bytes: RawSpan, of byteCount: Int) throws(NotelogError) {
+    fieldCount = try Self.check(bytes, of: byteCount, lookingFor: 0).fieldCount
     self.bytes = bytes
   }
 
@@ -119,13 +122,25 @@ struct RecordBody: ~Escapable {
   func entries() throws(NotelogError) -> [FieldEntry] {
     var all: [FieldEntry] = []
     all.reserveCapacity(fieldCount)
-    var start = Self.headerByteCount + fieldCount * Self.entryByteCount
-    for index in 0..<fieldCount {
-      let entry = try Self.entry(bytes, at: Self.headerByteCount + index * Self.entryByteCount, start)
-      start = entry.range.upperBound
-      all.append(entry)
-    }
+    var place = start
+    while let entry = try next(at: &place) { all.append(entry) }
     return all
+  }
+
+  /// Where an entry is, and its value.
+  typealias Cursor = (index: Int, valueStart: Int)
+
+  /// The place of the first entry.
+  var start: Cursor { (0, Self.headerByteCount + fieldCount * Self.entryByteCount) }
+
+  /// The entry at a place, which moves on to the next; nil behind the last.
+  @inline(__always)
+  func next(at place: inout Cursor) throws(NotelogError) -> FieldEntry? {
+    guard place.index < fieldCount else { return nil }
+    let offset = Self.headerByteCount + place.index * Self.entryByteCount
+    let entry = try Self.entry(bytes, at: offset, place.valueStart)
+    place = (place.index + 1, entry.range.upperBound)
+    return entry
   }
 
   /// The entry with a number, or nil.
@@ -339,10 +354,11 @@ extension RecordBody {
   /// other refers to.
   ///
   /// - Throws: `damaged`, with the field.
-  func compare(_ entries: [FieldEntry], with envelope: RawSpan) throws(NotelogError) {
+  func compare(with envelope: RawSpan) throws(NotelogError) {
     var values: [ID16] = []
     var keyCount = 0
-    for entry in entries {
+    var place = start
+    while let entry = try next(at: &place) {
       let value = bytes.extracting(entry.range)
       if entry.flags.contains(.chunked) { values.append(ValueReference.value(in: value)) }
       guard let key = Envelope.sortKey(of: entry.number, in: envelope) else { continue }
@@ -351,7 +367,6 @@ extension RecordBody {
         throw NotelogError(.damaged, "the envelope's sort key of field \(entry.number) is not its value's")
       }
     }
-    if envelope.isEmpty, values.isEmpty { return }
     guard Envelope.values(envelope) == values else {
       throw NotelogError(.damaged, "the envelope names other large values than the record refers to")
     }

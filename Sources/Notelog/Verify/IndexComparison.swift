@@ -113,15 +113,16 @@ extension Examination {
   ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
     guard let found = checkpoint.found else { return (checkpoint.use, IndexComparison()) }
     guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
-    guard try found.isSound() else { return (.damaged, IndexComparison()) }
     // Where something is damaged, it may know more than the segments do.
     guard !report.isDamaged, trusts(found), found.head.key == truth.index.key else {
-      return (.used, IndexComparison())
+      return (try found.isSound() ? .used : .damaged, IndexComparison())
     }
     guard let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions()),
       taken.readings.isEmpty
     else { return (.stale, IndexComparison()) }
-    return (.used, try IndexComparison(taken.catalog, with: truth))
+    let comparison = try IndexComparison(taken.catalog, with: truth)
+    // All of its blocks were read for that.
+    return taken.catalog.checkpointHealth.isDamaged ? (.damaged, IndexComparison()) : (.used, comparison)
   }
 
   /// The key of the index that is compared with the checkpoint's.
