@@ -67,9 +67,6 @@ struct CheckpointFile: Sendable {
 }
 
 extension CheckpointFile {
-  /// Whether every block checks, and the entries are in order, in their shards, and as many as the head says.
-  func isSound() throws(StorageError) -> Bool { try forEachEntry { _ in } }
-
   /// Calls `body` with each entry, in the order of fingerprints.
   ///
   /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the

@@ -9,7 +9,8 @@ extension Store {
     // The segment that is being written to is finished first, if something in it is dead; another one is
     // begun.
     if let head = journal.statistics.segments.first(where: \.isHead) {
-      let freed = head.byteCount - head.liveByteCount - 2 * Self.segmentOverheadByteCount
+      let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount
+      let freed = head.byteCount - head.liveByteCount - 2 * overheadByteCount
       if freed > 0 {
         forecast.segments.append(head.number)
         forecast.copiedByteCount += head.liveByteCount
@@ -18,11 +19,6 @@ extension Store {
     }
     return forecast
   }
-
-  /// What a finished segment takes beside what is in it: its start, and its footer's.
-  private static let segmentOverheadByteCount =
-    Layout.firstFrameOffset + Layout.frameHeaderByteCount + Layout.footerPrefixByteCount
-    + Layout.trailerByteCount
 
   /// Copies what is live out of segments that are partly dead, bytes as they are, and removes those.
   ///

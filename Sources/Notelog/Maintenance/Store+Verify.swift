@@ -145,7 +145,7 @@ extension Verification {
       add("\(count) records of collection \(collection) have no schema", .records, isDamage: true)
     }
     for part in found { add(part.counts) }
-    for error in found.flatMap(\.errors).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
+    for error in found.flatMap({ $0.errors }).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
   }
 }
 
@@ -204,15 +204,12 @@ extension Store {
 
 /// What one thread finds in the records that it comes to.
 struct RecordVerifier: ~Copyable {
-  /// Findings about records, and how much was looked into.
-  struct Found: Sendable {
-    /// What is wrong with records, by the versions of them: what threads found is told in the order in which
-    /// it was written.
-    var errors: [(revision: UInt64, finding: Finding)] = []
-    var counts = Verification()
-    /// How many records are in collections whose schema is not there, by the collections' numbers.
-    var withoutSchema: [UInt16: Int] = [:]
-  }
+  /// What is wrong with records, by the versions of them, as what threads found is told in the order in which
+  /// it was written; how much was looked into; and how many records are in collections whose schema is not
+  /// there, by the collections' numbers.
+  typealias Found = (
+    errors: [(revision: UInt64, finding: Finding)], counts: Verification, withoutSchema: [UInt16: Int]
+  )
 
   private let plans: [UInt16: CollectionPlan]
   private let opener: FieldOpener
@@ -224,7 +221,7 @@ struct RecordVerifier: ~Copyable {
   /// What is known of keys; of the one asked for last first.
   private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
   private var accesses: [UInt32: Access] = [:]
-  private(set) var found = Found()
+  private(set) var found: Found = ([], Verification(), [:])
 
   init(_ store: Store) {
     plans = store.registry.withLock { $0.byNumber.mapValues(\.plan) }

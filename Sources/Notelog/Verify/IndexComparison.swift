@@ -114,8 +114,8 @@ extension Examination {
     guard let found = checkpoint.found else { return (checkpoint.use, IndexComparison()) }
     guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
     // Where something is damaged, it may know more than the segments do.
-    guard !report.isDamaged, trusts(found), found.head.key == truth.index.key else {
-      return (try found.isSound() ? .used : .damaged, IndexComparison())
+    guard comparedKey == truth.index.key else {
+      return (try found.forEachEntry { _ in } ? .used : .damaged, IndexComparison())
     }
     guard let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions()),
       taken.readings.isEmpty

@@ -136,8 +136,7 @@ extension Examination {
       ? tasks.indices.sorted { tasks[$0].found.byteCount > tasks[$1].found.byteCount } : Array(tasks.indices)
     let empty = orders
     let found = Lock(orders)
-    let outcomes = Lock([Verification?](repeating: nil, count: tasks.count))
-    let failure = Lock<StorageError?>(nil)
+    let outcomes = Lock<(parts: [Int: Verification], failure: StorageError?)>(([:], nil))
     for start in stride(from: 0, to: tasks.count, by: 2 * threadCount) {
       let part = order[start..<min(start + 2 * threadCount, tasks.count)]
       let queue = WorkQueue(count: part.count)
@@ -154,19 +153,20 @@ extension Examination {
                 orders.add(record, envelope)
                 inspect(record, envelope, body)
               }
-              outcomes.withLock { $0[number] = outcome }
+              outcomes.withLock { $0.parts[number] = outcome }
             } catch {
-              failure.withLock { $0 = $0 ?? error }
+              outcomes.withLock { [error] in $0.failure = $0.failure ?? error }
               queue.stop()
             }
           }
         }
       }
-      if let failure = failure.withLock({ $0 }) { throw NotelogError(failure) }
+      if let failure = outcomes.withLock({ $0.failure }) { throw NotelogError(failure) }
       try progress.advance(by: part.reduce(0) { $0 + tasks[$1].found.byteCount })
     }
     orders = found.withLock { $0 }
-    return outcomes.withLock { $0 }.compactMap { $0 }
+    let parts = outcomes.withLock { $0.parts }
+    return tasks.indices.compactMap { parts[$0] }
   }
 
   private func verify(
@@ -175,7 +175,9 @@ extension Examination {
   ) throws(StorageError) -> Verification {
     // A source that was cut and not finished has no footer to check.
     let entry = segment.cutEnd == nil ? segment.entry : nil
-    var verifier = SegmentVerifier(found, entry: entry, end: verifiedEnd(of: found))
+    // One of the log is verified to the break.
+    let end = log.first { $0.number == found.number }.map(framesEnd) ?? found.byteCount
+    var verifier = SegmentVerifier(found, entry: entry, end: end)
     let possiblyStaleBelow = report.possiblyStaleBelow
     // Where the index came upon nothing in the segment that is dead, nothing need be looked up.
     let hasDead = segment.deathCount > 0
@@ -220,11 +222,6 @@ extension Examination {
     live.entries.reduce(0) { sum, entry in
       sum + (survey.segments[entry.number]?.trailer?.footerByteCount ?? 0) / Layout.footerEntryByteCount
     }
-  }
-
-  /// Up to where a segment's frames are verified: one of the log to the break.
-  fileprivate func verifiedEnd(of found: FoundSegment) -> Int {
-    log.first { $0.number == found.number }.map(framesEnd) ?? found.byteCount
   }
 }
 
@@ -325,25 +322,20 @@ struct SegmentVerifier: ~Copyable {
         expected.note(header, at: place, payload: payload)
         try inspect(header, place, payload, next)
       }
-      switch header.kind {
-      case .record, .tombstone, .chunk, .liveChange:
+      if header.kind.isInTransaction {
         transaction.frameCount += 1
-      case .commit:
-        if isWhole {
-          let mark = CommitMark(payload: try walk.reader.payload(of: header, at: place))
-          if mark?.firstOffset != transaction.start || mark?.frameCount != transaction.frameCount,
-            !outcome.report.damages.contains(where: { $0.kind == .lostFrames })
-          {
-            add(.commitMark, place, header.frameByteCount)
-          }
-        }
-        transaction = (walk.next, 0)
-      case .liveSet, .close:
-        transaction = (walk.next, 0)
-      case .footer:
-        add(.footer, place, header.frameByteCount)
-        transaction = (walk.next, 0)
+        continue
       }
+      if header.kind == .footer { add(.footer, place, header.frameByteCount) }
+      if header.kind == .commit, isWhole {
+        let mark = CommitMark(payload: try walk.reader.payload(of: header, at: place))
+        if mark?.firstOffset != transaction.start || mark?.frameCount != transaction.frameCount,
+          !outcome.report.damages.contains(where: { $0.kind == .lostFrames })
+        {
+          add(.commitMark, place, header.frameByteCount)
+        }
+      }
+      transaction = (walk.next, 0)
     }
   }
 

@@ -95,14 +95,12 @@ public struct Verification: Sendable {
 extension [Finding] {
   /// Adds findings, but for those that speak of the same bytes as one that is there.
   mutating func add(_ others: [Finding]) {
-    for other in others where !contains(where: { $0.covers(other) }) { append(other) }
-  }
-}
-
-extension Finding {
-  /// Whether another finding speaks of the same bytes.
-  func covers(_ other: Finding) -> Bool {
-    segment == other.segment && kind == other.kind && offset == other.offset
+    for other in others {
+      let isKnown = contains {
+        $0.segment == other.segment && $0.kind == other.kind && $0.offset == other.offset
+      }
+      if !isKnown { append(other) }
+    }
   }
 }
 
