@@ -104,6 +104,7 @@ final class ShardSource: Sendable {
   /// Calls `body` with all that the file has of a shard.
   ///
   /// - Returns: Whether every block of it checks, and it has what the head says.
+  @inline(__always)
   private func forEachEntry(of number: Int, _ body: (IndexEntry) -> Void) -> Bool {
     if health.isDamaged { return false }
     var isOfShard = true
