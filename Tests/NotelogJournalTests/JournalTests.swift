@@ -51,7 +51,7 @@ import Testing
     #expect(try journal.body(of: key(2)) == nil)
     #expect(try journal.body(of: key(3)) == body(3))
     let statistics = journal.statistics
-    #expect(statistics.liveByteCount < 600)
+    #expect(statistics.segments.liveByteCount < 600)
     try journal.close()
     #expect(try Journal.verify(store.storage).report.verdict == .sound)
   }
@@ -100,7 +100,7 @@ import Testing
       }
       let frame = (Layout.frameHeaderByteCount + 202 + 7) / 8 * 8 + Layout.footerEntryByteCount
       // Deletions of what never was are dropped by compaction, and count until then.
-      let tombstones = journal.statistics.liveByteCount - live.count * frame
+      let tombstones = journal.statistics.segments.liveByteCount - live.count * frame
       #expect(
         tombstones == 0 || tombstones == 5 * (Layout.frameHeaderByteCount + Layout.footerEntryByteCount))
     }

@@ -29,7 +29,7 @@ extension Journal {
     try loadIndex()
     var run = CompactionRun(share: share, budget: budget.untilCancelled)
     defer { tell(run.result) }
-    run.result.byteCountBefore = statistics.byteCount
+    run.result.byteCountBefore = statistics.segments.byteCount
     do { try finishHeadWithDeadBytes() } catch {
       // There may be room for it when something has been freed.
       guard error.code == .full else { throw error }
@@ -43,7 +43,7 @@ extension Journal {
       run.result.isUnfinished = true
     }
     unlinkDeferred()
-    run.result.byteCountAfter = statistics.byteCount
+    run.result.byteCountAfter = statistics.segments.byteCount
     return run.result
   }
 
@@ -291,7 +291,7 @@ extension Journal {
     log.state.withLock(waking: .nobody) { $0.counters.compactions += 1 }
     guard let tell = options.tell else { return }
     var result = result
-    result.byteCountAfter = statistics.byteCount
+    result.byteCountAfter = statistics.segments.byteCount
     result.byteCountBefore = result.byteCountAfter + result.reclaimedByteCount
     tell(.compacted(result))
   }

@@ -143,9 +143,9 @@ extension Store {
     return StoreInfo(
       id: RecordID(storeID).description, branch: RecordID(journal.log.branch.id).description,
       keepsCommitTimes: journal.log.branch.keepsTimes,
-      recordCount: journal.catalog.index.recordCount - own, byteCount: statistics.byteCount,
-      liveByteCount: statistics.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
-      reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.deadByteCount,
+      recordCount: journal.catalog.index.recordCount - own, byteCount: statistics.segments.byteCount,
+      liveByteCount: statistics.segments.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
+      reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.segments.deadByteCount,
       pinnedSegments: pinned.map(Int.init), damagedSegments: damaged.map(Int.init),
       snapshotCount: journal.catalog.oldVersions.snapshotCount,
       changesSinceCheckpoint: journal.catalog.changeCount,
@@ -175,35 +175,26 @@ extension Store {
 
 // MARK: - What a journal holds and what it takes.
 
-extension Journal {
-  /// Figures about an open journal.
-  struct Statistics: Sendable {
-    /// How long the segments are up to the log's end.
-    var writtenByteCount = 0
-    /// How much of the files is set aside: the reserve, and what the head's file has ahead of the log's end.
-    var reservedByteCount = 0
-    var segments: [StoreInfo.Segment] = []
-
-    /// The bytes of finished segments and of the head that are neither live nor a segment's own.
-    var deadByteCount: Int {
-      segments.reduce(0) {
-        $0 + max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount)
-      }
-    }
-    /// The bytes of all segments' files.
-    var byteCount: Int { segments.reduce(0) { $0 + $1.byteCount } }
-    /// The bytes of live frames and their footer entries.
-    var liveByteCount: Int { segments.reduce(0) { $0 + $1.liveByteCount } }
+extension [StoreInfo.Segment] {
+  /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+  var deadByteCount: Int {
+    reduce(0) { $0 + Swift.max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount) }
   }
+  /// The bytes of all segments' files.
+  var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
+  /// The bytes of live frames and their footer entries.
+  var liveByteCount: Int { reduce(0) { $0 + $1.liveByteCount } }
+}
 
-  /// Figures as of now.
-  var statistics: Statistics {
-    var statistics = Statistics()
+extension Journal {
+  /// Its segments as of now; how long they are up to the log's end; and how much of the files is set aside: the
+  /// reserve, and what the head's file has ahead of the log's end.
+  var statistics: (segments: [StoreInfo.Segment], writtenByteCount: Int, reservedByteCount: Int) {
     // What came behind the checkpoint counts as live once the index has it.
     _ = catalog.index.recordCount
     // A closed file has no length any more, and ends where the log does.
     let head = log.state.withLock { (end: $0.head?.end ?? 0, allocatedEnd: $0.head?.allocatedEnd ?? 0) }
-    statistics.segments = catalog.segments.all.map { segment in
+    let segments = catalog.segments.all.map { segment in
       let byteCount = segment.entry?.byteCount ?? (try? segment.file.byteCount()) ?? head.end
       // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's
       // end lives.
@@ -212,13 +203,12 @@ extension Journal {
         number: Int(segment.number), kind: "\(segment.kind)", isHead: !segment.isFinished,
         byteCount: byteCount, liveByteCount: min(segment.liveBytes, end))
     }
-    statistics.writtenByteCount = statistics.byteCount
-    statistics.reservedByteCount = byteCount(of: FileName.reserve)
-    if let last = statistics.segments.first(where: \.isHead), head.end > 0 {
-      statistics.writtenByteCount -= last.byteCount - head.end
-      statistics.reservedByteCount += max(last.byteCount, isClosed ? 0 : head.allocatedEnd) - head.end
+    var (written, reserved) = (segments.byteCount, byteCount(of: FileName.reserve))
+    if let last = segments.first(where: \.isHead), head.end > 0 {
+      written -= last.byteCount - head.end
+      reserved += max(last.byteCount, isClosed ? 0 : head.allocatedEnd) - head.end
     }
-    return statistics
+    return (segments, written, reserved)
   }
 
   /// How long one of the store's files is; 0 where there is none.

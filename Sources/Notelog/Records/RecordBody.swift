@@ -26,14 +26,11 @@ struct RecordBody: ~Escapable {
   let bytes: RawSpan
   let fieldCount: Int
 
-  /// Checks the whole directory: **INV-D1** … **INV-D5**.
+  /// Checks the whole directory: **INV-D1** … **INV-D5**. Of a body of so many bytes, these may be the
+  /// beginning.
   @_lifetime(copy bytes)
-  init(checking bytes: RawSpan) throws(NotelogError) { try self.init(checking: bytes, of: bytes.byteCount) }
-
-  /// The same of a body of so many bytes, which begins with these.
-  @_lifetime(copy bytes)
-  init(checking bytes: RawSpan, of byteCount: Int) throws(NotelogError) {
-    fieldCount = try Self.check(bytes, of: byteCount, lookingFor: 0).fieldCount
+  init(checking bytes: RawSpan, of byteCount: Int? = nil) throws(NotelogError) {
+    fieldCount = try Self.check(bytes, of: byteCount ?? bytes.byteCount, lookingFor: 0).fieldCount
     self.bytes = bytes
   }
 

@@ -76,13 +76,13 @@ import Testing
       try churn(journal, 1)
       try reopen()
     }
-    let with = journal.statistics.byteCount
+    let with = journal.statistics.segments.byteCount
     try put(Self.record, naming: [], journal)
     try reopen()
     _ = try journal.compact()
     var buffer = ReadBuffer()
     #expect(try journal.readChunk(0, of: Self.value, into: &buffer) == nil)
-    #expect(journal.statistics.byteCount < with - 50_000)
+    #expect(journal.statistics.segments.byteCount < with - 50_000)
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
@@ -96,14 +96,14 @@ import Testing
     // Opened again, it is not known yet which chunks live: by the records alone, nearly all of the store
     // would be dead.
     journal = try Journal.open(in: store.storage, options: .small)
-    let written = journal.statistics.byteCount
+    let written = journal.statistics.segments.byteCount
     for _ in 0..<3 { try journal.compactIfDue() }
     #expect(journal.catalog.segments.liveByteCount > 200_000)
-    #expect(journal.statistics.byteCount > written - 50_000)
+    #expect(journal.statistics.segments.byteCount > written - 50_000)
     #expect(try isWhole(Self.value, count: 200, in: journal))
     try put(Self.record, naming: [], journal)
     try journal.compactIfDue()
-    #expect(journal.statistics.byteCount < 100_000)
+    #expect(journal.statistics.segments.byteCount < 100_000)
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
@@ -117,16 +117,16 @@ import Testing
     try churn(journal)
     _ = try journal.compact()
     #expect(try isWhole(Self.value, count: 40, in: journal))
-    let with = journal.statistics.byteCount
+    let with = journal.statistics.segments.byteCount
     journal.catalog.chunks.endUpload(Self.value)
     _ = try journal.compact()
-    #expect(journal.statistics.byteCount < with - 30_000)
+    #expect(journal.statistics.segments.byteCount < with - 30_000)
     // A process that dies in an upload leaves nothing that lives either.
     try upload(Self.value, count: 40, version: 1, to: journal)
     try journal.close()
     journal = try Journal.open(in: store.storage, options: .small)
     _ = try journal.compact()
-    #expect(journal.statistics.byteCount < with - 30_000)
+    #expect(journal.statistics.segments.byteCount < with - 30_000)
     #expect(try Journal.verify(store.storage).report.damages == [])
   }
 
@@ -148,11 +148,11 @@ import Testing
     #expect(try isWhole(Self.value, count: 30, in: journal))
     var buffer = ReadBuffer()
     #expect(try snapshot?.read(Self.record, into: &buffer) != nil)
-    let with = journal.statistics.byteCount
+    let with = journal.statistics.segments.byteCount
     snapshot = nil
     _ = try journal.compact()
     #expect(try journal.readChunk(0, of: Self.value, into: &buffer) == nil)
-    #expect(journal.statistics.byteCount < with - 20_000)
+    #expect(journal.statistics.segments.byteCount < with - 20_000)
   }
 
   @Test func `a store that was not closed keeps the chunks of closed transactions`() throws {

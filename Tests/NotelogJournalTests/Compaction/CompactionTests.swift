@@ -58,7 +58,7 @@ import Testing
       try #require(steps < 1000)
     }
     #expect(steps > 5)
-    #expect(copied >= journal.statistics.liveByteCount / 2)
+    #expect(copied >= journal.statistics.segments.liveByteCount / 2)
     try journal.close()
     #expect(disk.fileNames.allSatisfy { !$0.hasSuffix(".partial") })
     let again = try Journal.open(in: disk, options: .small)

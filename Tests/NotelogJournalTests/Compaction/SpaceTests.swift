@@ -65,7 +65,7 @@ import Testing
       "space: \(load.testDescription): worst pause \(worstPause), written per byte",
       journal.counts.bytesWrittenPerByteStored ?? 0, "most of the bound", meter.mostOfBound)
     _ = try journal.compact()
-    let after = journal.statistics
+    let after = journal.statistics.segments
     let segment = max(load.segmentByteCount ?? 1 << 20, load.byteCounts.upperBound + 16_384)
     #expect(meter.segmentByteCount <= after.liveByteCount * 105 / 100 + segment)
     for (number, length) in lengths {
@@ -88,7 +88,7 @@ import Testing
       try #require(meter.excess <= 0, "\(meter.finding)")
     }
     _ = try journal.compact()
-    #expect(journal.statistics.liveByteCount == 0)
+    #expect(journal.statistics.segments.liveByteCount == 0)
     #expect(meter.segmentByteCount < 1 << 20)
     try journal.close()
   }

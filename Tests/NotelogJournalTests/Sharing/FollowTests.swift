@@ -113,7 +113,9 @@ import Testing
     told = box
     #expect(told.isAscending)
     try follower.refresh()
-    let statistics = (follower.statistics.liveByteCount, bench.writer.statistics.liveByteCount)
+    let statistics = (
+      follower.statistics.segments.liveByteCount, bench.writer.statistics.segments.liveByteCount
+    )
     #expect(statistics.0 == statistics.1, "seed \(seed)")
     kept = []
     try follower.close()

@@ -238,7 +238,7 @@ private func contents(_ snapshot: Snapshot) throws -> [ID16: [UInt8]] {
         try #require(heard.holds(sequence), "\(place): transaction \(sequence) was not heard of")
       }
       try #require(heard.isAscending, "\(place)")
-      let byteCounts = (follower.statistics.liveByteCount, writer.statistics.liveByteCount)
+      let byteCounts = (follower.statistics.segments.liveByteCount, writer.statistics.segments.liveByteCount)
       try #require(byteCounts.0 == byteCounts.1, "\(place)")
       try follower.close()
       try writer.close()
@@ -345,7 +345,8 @@ private final class SnapshotKeeper: OrderKeeper {
       try follower.refresh()
       let place = "call \(passing)"
       #expect(try contents(follower) == contents(writer), "\(place)")
-      #expect(follower.statistics.liveByteCount == writer.statistics.liveByteCount, "\(place)")
+      #expect(
+        follower.statistics.segments.liveByteCount == writer.statistics.segments.liveByteCount, "\(place)")
       try follower.close()
       try writer.close()
       if interrupted != nil { break }
@@ -372,7 +373,7 @@ private final class SnapshotKeeper: OrderKeeper {
     try file.writeAll(zeros.bytes, at: source.byteCount - 64)
     try follower.refresh()
     #expect(try contents(follower) == contents(writer))
-    #expect(follower.statistics.liveByteCount == writer.statistics.liveByteCount)
+    #expect(follower.statistics.segments.liveByteCount == writer.statistics.segments.liveByteCount)
     try follower.close()
     try writer.close()
   }
