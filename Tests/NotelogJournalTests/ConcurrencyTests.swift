@@ -32,7 +32,7 @@ import Testing
     let counter = key(0)
     try onThreads(16) { thread in
       for round in 0..<40 {
-        try journal.write(round % 8 == 0 ? .durable : .flushed) { batch throws(NotelogError) in
+        try journal.write(round % 8 == 0 ? .durable : .flushed) { batch in
           var buffer = ReadBuffer()
           let known = try journal.read(counter, as: batch, into: &buffer)
           let value = known == nil ? 0 : buffer.body.load(UInt64.self, at: 0)

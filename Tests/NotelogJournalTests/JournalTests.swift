@@ -175,7 +175,7 @@ import Testing
     struct Refusal: Error {}
     let store = try TemporaryStore()
     let journal = try Journal.create(in: store.storage, storeID: key(99))
-    try journal.write(.flushed) { batch throws(NotelogError) in
+    try journal.write(.flushed) { batch in
       batch.put(key(1), collection: 1, bodyByteCount: 1) { $0.store(UInt8(7), at: 0) }
       var buffer = ReadBuffer()
       let record = try journal.read(key(1), as: batch, into: &buffer)
@@ -183,7 +183,7 @@ import Testing
       #expect(buffer.body.array() == [7])
     }
     #expect(throws: (any Error).self) {
-      try journal.write(.flushed) { batch throws(Refusal) in
+      try journal.write(.flushed) { batch in
         batch.delete(key(1), collection: 1)
         throw Refusal()
       }
@@ -198,7 +198,7 @@ import Testing
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     try journal.put(key(1), [1], .flushed)
     if inClosure {
-      try journal.write(.durable) { (_: inout Batch) throws(NotelogError) in }
+      try journal.write(.durable) { _ in }
     } else {
       var batch = Batch()
       #expect(try journal.commit(&batch, .durable) == 1)

@@ -414,7 +414,9 @@ private final class SnapshotKeeper: OrderKeeper {
       try #require(try contents(follower) == model, "read \(passing)")
       try follower.refresh()
       try #require(try contents(follower) == model, "read \(passing), the next look")
-      #expect(follower.statistics.segments.liveByteCount == writer.statistics.segments.liveByteCount, "read \(passing)")
+      #expect(
+        follower.statistics.segments.liveByteCount == writer.statistics.segments.liveByteCount,
+        "read \(passing)")
       try follower.close()
       try writer.close()
       if isOver { return }
