@@ -398,9 +398,9 @@ extension Catalog {
     // same. Where the record is, is read before anything moves: then nothing can fail half-way.
     for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
       if try index.contains(index.fingerprint(of: copy.id), at: copy.old.place) { continue }
-      if let known = try location(of: copy.id), known.sequence == copy.new.sequence {
-        moved.copies[number].old = known
-      }
+      // Nobody can tell where it is: a sector of its frame reads as zeros.
+      guard let known = try location(of: copy.id) else { return false }
+      if known.sequence == copy.new.sequence { moved.copies[number].old = known }
     }
     try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
     return true
