@@ -113,16 +113,14 @@ extension Examination {
   ) throws(StorageError) -> (use: CheckpointUse, comparison: IndexComparison) {
     guard let found = checkpoint.found else { return (checkpoint.use, IndexComparison()) }
     guard found.head.storeID == storeID else { return (.stale, IndexComparison()) }
+    // A file that has taken its place meanwhile is an error here, and no damage.
+    guard try found.forEachEntry({ _ in }) else { return (.damaged, IndexComparison()) }
     // Where something is damaged, it may know more than the segments do.
-    guard comparedKey == truth.index.key else {
-      return (try found.forEachEntry { _ in } ? .used : .damaged, IndexComparison())
-    }
+    guard comparedKey == truth.index.key else { return (.used, IndexComparison()) }
     guard let taken = try Catalog.load(found, accepted(beside: found.head), end: end, JournalOptions()),
       taken.readings.isEmpty
     else { return (.stale, IndexComparison()) }
-    let comparison = try IndexComparison(taken.catalog, with: truth)
-    // All of its blocks were read for that.
-    return taken.catalog.checkpointHealth.isDamaged ? (.damaged, IndexComparison()) : (.used, comparison)
+    return (.used, try IndexComparison(taken.catalog, with: truth))
   }
 
   /// The key of the index that is compared with the checkpoint's.
