@@ -29,9 +29,9 @@ import Testing
   @Test func `a request is laid out as the protocol says`() throws {
     let request = AgentMessage.keep(Self.store, seconds: 900, root: try Self.root())
     let expected: [UInt8] =
-      [54, 0, 2, 2] + (0..<16).map { UInt8($0 * 17) } + [0x84, 3, 0, 0] + [UInt8](repeating: 7, count: 32)
+      [54, 0, 3, 2] + (0..<16).map { UInt8($0 * 17) } + [0x84, 3, 0, 0] + [UInt8](repeating: 7, count: 32)
     #expect(Self.bytes(try request.message()) == expected)
-    #expect(Self.bytes(try AgentMessage.list.message()) == [2, 0, 2, 4])
+    #expect(Self.bytes(try AgentMessage.list.message()) == [2, 0, 3, 4])
   }
 
   @Test func `every message is read as it was made, and no other length of it`() throws {
@@ -70,10 +70,10 @@ import Testing
   }
 
   @Test func `another version, an unknown kind and no time at all are refused`() throws {
-    for body in [[UInt8](), [2], [0, 5], [1, 5], [3, 5], [2, 0], [2, 8], [2, 10], [2, 12], [2, 255]] {
+    for body in [[UInt8](), [3], [0, 5], [2, 5], [4, 5], [3, 0], [3, 8], [3, 10], [3, 12], [3, 255]] {
       #expect(AgentMessage(try SecretBytes(body)) == nil, "\(body)")
     }
-    #expect(AgentMessage(try SecretBytes([2, 2] + [UInt8](repeating: 0, count: 52))) == nil)
+    #expect(AgentMessage(try SecretBytes([3, 2] + [UInt8](repeating: 0, count: 52))) == nil)
   }
 
   @Test func `bytes at random are read or refused, and never a trap`() throws {
@@ -82,7 +82,7 @@ import Testing
       let count = Int.random(in: 0...70, using: &generator)
       var body = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
       // Half of them begin as messages do.
-      if Bool.random(using: &generator), count >= 2 { (body[0], body[1]) = (2, body[1] & 15) }
+      if Bool.random(using: &generator), count >= 2 { (body[0], body[1]) = (3, body[1] & 15) }
       let message = try SecretBytes(body)
       if let read = AgentMessage(message) {
         #expect(Self.bytes(try read.message()).dropFirst(2) == body[...])
@@ -135,10 +135,12 @@ import Testing
       def connect():
         s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect('run/notelog/agent'); return s
       silent = [connect() for _ in range(4)]
+      try: silent[0].send(b'!', socket.MSG_OOB)
+      except OSError: pass
       for number in range(2000):
         s = connect()
         body = random.randbytes(random.choice([0, 1, 2, 18, 54, 55, 70, 3000]))
-        if number % 2: body = bytes([1, random.choice([0, 1, 6, 7, 9, 12])]) + body
+        if number % 2: body = bytes([3, random.choice([0, 1, 6, 7, 9, 12])]) + body
         length = len(body) if number % 3 else random.randrange(65536)
         try:
           s.sendall(struct.pack('<H', length) + body)

@@ -254,7 +254,7 @@ let agentPrelude =
       use Socket; $SIG{PIPE} = 'IGNORE';
       socket(my $agent, PF_UNIX, SOCK_STREAM, 0);
       connect($agent, pack_sockaddr_un('run/notelog/agent')) or die "no connection";
-      syswrite($agent, "\\x02\\x00\\x02\\x04");
+      syswrite($agent, "\\x02\\x00\\x03\\x04");
       print sysread($agent, my $reply, 100) || 'nothing', "\\n";
       END
       chmod 644 ask.pl; perl ask.pl; setpriv --reuid 65534 --clear-groups perl ask.pl

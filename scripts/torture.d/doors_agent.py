@@ -109,7 +109,7 @@ class Play:
     def root(self):
         """What the agent answers whoever asks for the store's root: nothing where it keeps none."""
         id = json.loads(self.run("info", self.store, "--json").out)["id"].replace("-", "")
-        message = bytes((2, 1)) + bytes.fromhex(id)
+        message = bytes((3, 1)) + bytes.fromhex(id)
         with socket.socket(socket.AF_UNIX) as agent:
             agent.connect(os.path.join(self.place, "notelog", "agent"))
             agent.sendall(struct.pack("<H", len(message)) + message)

@@ -395,12 +395,16 @@ extension Catalog {
       var moved = try? Self.moves(from: sources, to: segment)
     else { return false }
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
-    // same. Where the record is, is read before anything moves: then nothing can fail half-way.
+    // same. Nothing is read for telling them apart: it may fail, and half of them would have moved.
+    var others: [ID16: Location]?
     for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
+      if number + Self.lookahead < moved.copies.count { prefetch(moved.copies[number + Self.lookahead].id) }
       if try index.contains(index.fingerprint(of: copy.id), at: copy.old.place) { continue }
-      // Nobody can tell where it is: a sector of its frame reads as zeros.
-      guard let known = try location(of: copy.id) else { return false }
-      if known.sequence == copy.new.sequence { moved.copies[number].old = known }
+      let known = others ?? Dictionary(moved.others) { $1 }
+      others = known
+      if let other = known[copy.id], other.sequence == copy.new.sequence {
+        moved.copies[number].old = other
+      }
     }
     try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)
     return true
@@ -426,14 +430,18 @@ extension Catalog {
   /// Which frame of the sources became which of the output. Compaction copies in order: source by source,
   /// frame by frame.
   ///
-  /// - Returns: Nothing where a frame of the output is none of theirs.
+  /// - Returns: Nothing where a frame of the output is none of theirs. `others` are versions that were left
+  ///   behind, or look like one that was copied.
   private static func moves(
     from sources: [Segment], to output: Segment
-  ) throws(StorageError) -> (copies: [MovedFrame], dropped: [(id: ID16, location: Location)])? {
+  ) throws(StorageError) -> (
+    copies: [MovedFrame], dropped: [(id: ID16, location: Location)], others: [(ID16, Location)]
+  )? {
     let results = try output.footerEntries()
     var copies: [MovedFrame] = []
     copies.reserveCapacity(results.count)
     var dropped: [(id: ID16, location: Location)] = []
+    var others: [(ID16, Location)] = []
     for source in sources {
       for entry in try source.footerEntries() {
         let old = Location(entry, segment: source.number)
@@ -442,10 +450,12 @@ extension Catalog {
           copies.append((entry.id, old, new))
         } else if entry.kind == .tombstone {
           dropped.append((entry.id, old))
+        } else if entry.kind != .chunk {
+          others.append((entry.id, old))
         }
       }
     }
-    return copies.count == results.count ? (copies, dropped) : nil
+    return copies.count == results.count ? (copies, dropped, others) : nil
   }
 
   /// Takes in a frame that may be known at another place, or not at all, as was looked up before.

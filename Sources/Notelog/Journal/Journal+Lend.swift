@@ -144,8 +144,8 @@ extension Journal {
     pin.withLock { $0 = nil }
   }
 
-  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock and everything
-  /// else.
+  /// Brings the log up to date for writing, as opening does. The caller holds the store's lock, the turn, the
+  /// compactor and `following`.
   private func goOnWriting(_ file: any StorageFile) throws(NotelogError) {
     // What can't be followed may be what a recovery has left undone.
     let isClosing = (try? follow())?.endsInCloseMark ?? false

@@ -77,7 +77,7 @@ extension Store {
   }
 
   /// The record that a reference points to; nil where it is no more. References that are equivalent by RFC 3986
-  /// (6.2.2) are one: scheme and store have no case, and what needs no escape may have one.
+  /// (6.2.2.1, 6.2.2.2) are one: scheme and store have no case, and what needs no escape may have one.
   ///
   /// - Throws: `invalidArgument` where it is no reference, or one to another store or another type's
   ///   collection; what reading a record throws.

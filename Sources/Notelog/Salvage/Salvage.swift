@@ -19,8 +19,8 @@ extension Journal {
   ///   - options: As for creating the new store.
   ///   - progress: Told how far it has come, after each file.
   /// - Returns: What was saved and what could not be, place by place.
-  /// - Throws: `notFound` where nothing says which store it is; `busy`, `full`, `inputOutput` of the target;
-  ///   `cancelled`.
+  /// - Throws: `notFound` where nothing says which store it is; `alreadyExists`, `busy`, `full`, `inputOutput`
+  ///   of the target; `cancelled`.
   static func salvage(
     from source: any Storage, to target: any Storage, storeID: ID16? = nil,
     keepsPossiblyStale: Bool = false, options: JournalOptions = JournalOptions(),
@@ -28,6 +28,10 @@ extension Journal {
   ) throws(NotelogError) -> SalvageSummary {
     let lock = try takeLock(target)
     defer { lock.close() }
+    // The last look before files are renamed over what is there.
+    guard try fromStorage(FolderNames(target)).numbers.isEmpty else {
+      throw NotelogError(.alreadyExists, "there is a store here already")
+    }
     var report = SalvageSummary()
     let pile = try SalvagePile(source, storeID: storeID, &report)
     var salvage = Salvage(

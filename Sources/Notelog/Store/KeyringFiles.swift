@@ -49,10 +49,11 @@ struct KeyringFiles: Sendable {
     return (.none(of: storeID), nil, TwinFinding(refusal: failure.message))
   }
 
-  /// Whether `keyring` holds something else than this.
+  /// Whether `keyring` is another one than this, judged by its generation.
   func mayDiffer(from keyring: Keyring) -> Bool {
-    let bytes = try? storage.readWhole(Self.name, upTo: Keyring.byteCountMax)
-    return bytes.map { $0 != keyring.bytes } ?? false
+    let offset = Keyring.generationOffset
+    let start = start(of: Self.name, byteCount: offset + 8)
+    return start.map { $0.rawSpan.load(UInt64.self, at: offset) != keyring.generation } ?? false
   }
 
   /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie

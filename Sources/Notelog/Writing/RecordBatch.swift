@@ -2,6 +2,7 @@
 
 import NotelogBase
 import NotelogCrypto
+import Synchronization
 
 extension Store {
   /// Runs a closure that reads and writes, alone; what it wrote is committed when it has returned.
@@ -109,6 +110,8 @@ extension Store {
 public struct RecordBatch<R: Record>: ~Copyable {
   private let store: Store
   private var plan: RecordPlan<R>
+  /// How often schemas had changed when the plan was taken.
+  private var epoch: UInt64
   private var batch = Batch()
   private var encoder = RecordEncoder()
   private var nonces = NonceRun()
@@ -121,6 +124,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
 
   init(_ store: Store) throws {
     self.store = store
+    epoch = store.schemaEpoch.load(ordering: .acquiring)
     plan = try store.storedPlan(for: R.self)
     keys = SealingKeys(store.vault, store.schemasAreVerified, for: plan.collection)
   }
@@ -206,7 +210,11 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// Gets ready for a transaction: its nonces are its own, and its keys and schema are those of now.
   private mutating func begin() throws {
     nonces = NonceRun()
-    if store.knownReader(of: R.self)?.plan !== plan { plan = try store.storedPlan(for: R.self) }
+    let now = store.schemaEpoch.load(ordering: .acquiring)
+    if epoch != now {
+      plan = try store.storedPlan(for: R.self)
+      epoch = now
+    }
     keys.reset(for: plan.collection)
     mustWait = plan.leavesFields || store.hasLockedKey(plan.collection)
   }

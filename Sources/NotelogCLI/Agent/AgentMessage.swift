@@ -31,7 +31,7 @@ enum AgentMessage: Sendable {
   case stores([(store: RecordID, seconds: UInt32)])
   case full
 
-  static let version: UInt8 = 2
+  static let version: UInt8 = 3
   static let rootSize = 32
   /// The most stores that an agent keeps.
   static let storesMax = 64

@@ -50,11 +50,14 @@ extension Descriptor {
     return message.withBytes { Self.write($0, to: number) == 0 }
   }
 
-  /// Has no call wait longer for the other end: to connect and to send. What is read has come.
+  /// Has no call wait longer for the other end: to connect, to send and to receive. What a wait takes for
+  /// something to read may be none: a byte out of band.
   private func limitWaiting(_ milliseconds: Int) {
     var time = timeval(tv_sec: milliseconds / 1000, tv_usec: .init(milliseconds % 1000 * 1000))
-    // SAFETY: the pointer and length are one local's.
-    _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
+      // SAFETY: the pointer and length are one local's.
+      _ = unsafe setsockopt(number, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
   }
 
   private static func failure(_ what: String) -> ToolError {

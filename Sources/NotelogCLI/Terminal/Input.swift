@@ -109,7 +109,8 @@ final class Input {
         return unsafe Foundation.read(descriptor, rest.baseAddress, rest.count)
       }
       if read >= 0 { return read }
-      guard errno == EINTR else {
+      // Whoever must be done in time, looks at that again.
+      guard errno == EINTR || errno == EAGAIN && end != nil else {
         throw ToolError(.failed, "cannot read \(name): \(systemError(errno))")
       }
     }

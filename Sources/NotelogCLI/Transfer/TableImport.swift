@@ -105,6 +105,14 @@ struct SourceColumn {
     return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
   }
 
+  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
+  /// when it is printed, or the same number.
+  private func value(_ text: String) -> DynamicValue? {
+    guard let value = type.value(strictly: text) else { return nil }
+    if field != nil || type == .text { return value }
+    return value.shown == text || type == .double && value.shown == text + ".0" ? value : nil
+  }
+
   /// What a cell is as a value of the column's.
   ///
   /// - Throws: Where it is none, or nothing, and the column is not optional.
@@ -118,7 +126,7 @@ struct SourceColumn {
       value = isOptional ? .missing : nil
     case .word(let text), .json(.string(let text)):
       shown = text
-      value = type.value(strictly: text)
+      value = self.value(text)
     case .bytes(let bytes):
       if type == .bytes { return .bytes(bytes) }
       shown = DynamicValue.bytes(bytes).description.uppercased()
@@ -351,7 +359,7 @@ extension SourceTable {
     var newCount = 0
     var batch = RecordBatch()
     try forEachRow { row, values in
-      let id = id(row)
+      let id = id(row, in: collection)
       if try knownCount == 0 || collection.get(id) == nil {
         let record = Dictionary(zip(names, values)) { first, _ in first }
         batch.add(id, record, to: collection, byteCount: values.reduce(0) { $0 + $1.roughByteCount })
@@ -379,7 +387,7 @@ extension SourceTable {
     var left = try ids(in: collection)
     let count = left.count
     try forEachRow { row, values in
-      let id = id(row)
+      let id = id(row, in: collection)
       guard left.remove(id) != nil, let entry = try collection.get(id) else {
         if isBefore { return }
         throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
@@ -400,7 +408,7 @@ extension SourceTable {
   }
 
   private func ids(in collection: DynamicCollection) throws -> Set<RecordID> {
-    let prefix = idPrefix
+    let prefix = idPrefix(in: collection)
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
       if entry.id.byteArray.starts(with: prefix) { ids.insert(entry.id) }
@@ -410,15 +418,15 @@ extension SourceTable {
     return ids
   }
 
-  private func id(_ row: Int64) -> RecordID {
-    RecordID(bytes: idPrefix + Self.bytes(UInt64(bitPattern: row)))
+  private func id(_ row: Int64, in collection: DynamicCollection) -> RecordID {
+    RecordID(bytes: idPrefix(in: collection) + Self.bytes(UInt64(bitPattern: row)))
   }
 
   /// The first half of the ids of this table's records in the collection, the second being the row's number:
   /// always the same, so that an import that was interrupted knows what it has.
-  private var idPrefix: [UInt8] {
+  private func idPrefix(in collection: DynamicCollection) -> [UInt8] {
     // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    let hash: UInt64 = (identity + "\n" + collectionName).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+    let hash: UInt64 = (identity + "\n" + collection.name).utf8.reduce(0xCBF2_9CE4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01B3
     }
     return Self.bytes(hash | 1)

@@ -57,6 +57,9 @@ extension Keyring {
     .damagedKeyring(fault == .reserved ? .reserved : .length)
   }
 
+  /// Where the generation stands in the file.
+  package static let generationOffset = 32
+
   /// Everything but MAC and digest: what the MAC covers.
   private var body: [UInt8] {
     var bytes = Self.magic
