@@ -45,7 +45,7 @@ struct SalvageTable {
   /// Adds a version that a file names.
   ///
   /// A frame of a file that was replaced only stands in, where it is sound, for one that a file which counts
-  /// names: it may hold what was deleted since.
+  /// names: it may hold what was deleted since. Where none names the record, it is kept as an older version.
   mutating func add(_ id: ID16, _ version: Version, isReplaced: Bool) {
     let entry = entry(id)
     if isReplaced, let newest = entry.newest, version.sequence > newest.sequence { return }
