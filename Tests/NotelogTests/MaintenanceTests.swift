@@ -28,6 +28,32 @@ extension TemporaryFolder {
     return notes
   }
 
+  /// The bug: a checkpoint that a writer replaced meanwhile, its file closed for want of descriptors, passed for
+  /// a damaged one.
+  @Test func `a checkpoint that is replaced while verify runs is no finding`() throws {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.segmentByteCount = Store.Options.segmentByteCounts.lowerBound
+    let store = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    for part in 0..<12 {
+      try store.putAll(
+        (0..<40).map { Note(title: "title \(part) \($0)", body: String(repeating: "b", count: 300)) })
+    }
+    #expect(store.info().segments.count > 8)
+    try store.close()
+    let index = folder.path + "/index"
+    let copy = try Data(contentsOf: URL(filePath: index))
+    let isReplaced = Flag(false)
+    let few = SystemStorage(path: folder.path, openFileLimit: 4)
+    let found = try Store.verify(in: few, unlocking: nil) { _, _ in
+      // The same bytes in another file, once.
+      if !isReplaced.exchange(true) { try? copy.write(to: URL(filePath: index), options: .atomic) }
+      return true
+    }
+    #expect(isReplaced.isSet)
+    #expect(found.verdict == .sound && found.findings.isEmpty)
+  }
+
   @Test func `a sound store verifies without a key and with one`() throws {
     let folder = try TemporaryFolder()
     _ = try filled(folder)
