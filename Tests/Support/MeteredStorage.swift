@@ -108,7 +108,7 @@ package final class MeteredStorage: Storage {
   package func makeFolder(_ name: String) throws(StorageError) { try base.makeFolder(name) }
   package func syncFolder(_ name: String) throws(StorageError) { try base.syncFolder(name) }
 
-  private final class File: StorageFile {
+  private final class File: ForwardingFile {
     let base: any StorageFile
     let name: String
     let storage: MeteredStorage
@@ -121,10 +121,6 @@ package final class MeteredStorage: Storage {
 
     private func noteLength(_ call: String) throws(StorageError) {
       storage.note(name, try base.byteCount(), call)
-    }
-
-    func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-      try base.read(into: &bytes, at: offset)
     }
 
     func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
@@ -145,8 +141,5 @@ package final class MeteredStorage: Storage {
 
     // What is durable is not what is measured here, unless pauses are.
     func sync() throws(StorageError) { if MeteredStorage.syncs { try base.sync() } }
-    func byteCount() throws(StorageError) -> Int { try base.byteCount() }
-    func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-    func close() { base.close() }
   }
 }

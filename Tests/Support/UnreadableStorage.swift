@@ -20,16 +20,14 @@ package final class UnreadableStorage: ForwardingStorage {
   }
 }
 
-private final class UnreadableFile: StorageFile {
-  private let base: any StorageFile
+private final class UnreadableFile: ForwardingFile {
+  let base: any StorageFile
   private let range: Range<Int>
 
   init(_ base: any StorageFile, _ range: Range<Int>) {
     self.base = base
     self.range = range
   }
-
-  var name: String { base.name }
 
   func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     let wanted = offset..<min(offset + bytes.byteCount, try base.byteCount())
@@ -40,16 +38,4 @@ private final class UnreadableFile: StorageFile {
     var start = bytes._mutatingExtracting(first: range.lowerBound - offset)
     return try base.read(into: &start, at: offset)
   }
-
-  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try base.write(bytes, at: offset)
-  }
-  func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
-  func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
-  func sync() throws(StorageError) { try base.sync() }
-  func startWriteback() { base.startWriteback() }
-  func endWriting() { base.endWriting() }
-  func byteCount() throws(StorageError) -> Int { try base.byteCount() }
-  func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-  func close() { base.close() }
 }

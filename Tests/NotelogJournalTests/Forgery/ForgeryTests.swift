@@ -306,7 +306,7 @@ import Testing
     #expect(try Survey.read(stored, 2)?.isIncomplete == false)
     let state = file.footer + 40 + 516
     let error = #expect(throws: StorageError.self) {
-      try Survey.read(FileWithBadBytes(stored, state..<state + 4), 2)
+      try Survey.read(2, in: UnreadableStorage(disk, file.name, state..<state + 4))
     }
     #expect(error?.errno == SystemErrno.inputOutput)
   }
@@ -335,31 +335,4 @@ import Testing
       #expect(try Journal.verify(copy).report.isDamaged, "\(name)")
     }
   }
-}
-
-/// A file of which the medium refuses some bytes.
-private final class FileWithBadBytes: StorageFile {
-  private let base: any StorageFile
-  private let bad: Range<Int>
-
-  init(_ base: any StorageFile, _ bad: Range<Int>) {
-    (self.base, self.bad) = (base, bad)
-  }
-
-  func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-    guard !bad.overlaps(offset..<offset + bytes.byteCount) else {
-      throw StorageError(.read, base.name, errno: SystemErrno.inputOutput)
-    }
-    return try base.read(into: &bytes, at: offset)
-  }
-  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try base.write(bytes, at: offset)
-  }
-  func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
-  func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
-  func sync() throws(StorageError) { try base.sync() }
-  func startWriteback() { base.startWriteback() }
-  func byteCount() throws(StorageError) -> Int { try base.byteCount() }
-  func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-  func close() { base.close() }
 }

@@ -50,16 +50,14 @@ private final class InterruptedStorage: ForwardingStorage {
     try base.forEachName(in: folder, visit)
   }
 
-  private final class File: StorageFile {
-    private let base: any StorageFile
+  private final class File: ForwardingFile {
+    let base: any StorageFile
     private let storage: InterruptedStorage
 
     init(_ base: any StorageFile, _ storage: InterruptedStorage) {
       self.base = base
       self.storage = storage
     }
-
-    var name: String { base.name }
 
     func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
       storage.beginCall()
@@ -70,15 +68,6 @@ private final class InterruptedStorage: ForwardingStorage {
       storage.beginCall()
       return try base.byteCount()
     }
-
-    func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-      try base.write(bytes, at: offset)
-    }
-    func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
-    func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
-    func sync() throws(StorageError) { try base.sync() }
-    func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-    func close() { base.close() }
   }
 }
 

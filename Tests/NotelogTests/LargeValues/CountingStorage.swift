@@ -28,8 +28,8 @@ final class CountingStorage: ForwardingStorage {
   }
 }
 
-private final class CountingFile: StorageFile {
-  private let base: any StorageFile
+private final class CountingFile: ForwardingFile {
+  let base: any StorageFile
   private let storage: CountingStorage
 
   init(_ base: any StorageFile, _ storage: CountingStorage) {
@@ -42,14 +42,4 @@ private final class CountingFile: StorageFile {
     storage.count(count)
     return count
   }
-  func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-    try base.write(bytes, at: offset)
-  }
-  func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
-  func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
-  func sync() throws(StorageError) { try base.sync() }
-  func startWriteback() { base.startWriteback() }
-  func byteCount() throws(StorageError) -> Int { try base.byteCount() }
-  func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-  func close() { base.close() }
 }

@@ -35,28 +35,16 @@ private final class SyncingStorage: ForwardingStorage {
     File(base: try base.open(name, mode), storage: self)
   }
 
-  private final class File: StorageFile {
+  private final class File: ForwardingFile {
     let base: any StorageFile
     let storage: SyncingStorage
 
     init(base: any StorageFile, storage: SyncingStorage) { (self.base, self.storage) = (base, storage) }
 
-    func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-      try base.read(into: &bytes, at: offset)
-    }
-    func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int {
-      try base.write(bytes, at: offset)
-    }
-    func allocate(_ range: Range<Int>) throws(StorageError) { try base.allocate(range) }
-    func truncate(to byteCount: Int) throws(StorageError) { try base.truncate(to: byteCount) }
     func sync() throws(StorageError) {
       storage.beforeSync.withLock { $0 }?()
       try base.sync()
     }
-    func startWriteback() { base.startWriteback() }
-    func byteCount() throws(StorageError) -> Int { try base.byteCount() }
-    func lock(_ kind: StorageLockKind) throws(StorageError) { try base.lock(kind) }
-    func close() { base.close() }
   }
 }
 
