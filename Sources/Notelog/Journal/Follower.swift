@@ -396,13 +396,12 @@ extension Catalog {
     else { return false }
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
     // same. Nothing is read for telling them apart: it may fail, and half of them would have moved.
-    var others: [ID16: Location]?
+    let others = moved.others
+    lazy var newestOthers = Dictionary(others) { $1 }
     for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
       if number + Self.lookahead < moved.copies.count { prefetch(moved.copies[number + Self.lookahead].id) }
       if try index.contains(index.fingerprint(of: copy.id), at: copy.old.place) { continue }
-      let known = others ?? Dictionary(moved.others) { $1 }
-      others = known
-      if let other = known[copy.id], other.sequence == copy.new.sequence {
+      if let other = newestOthers[copy.id], other.sequence == copy.new.sequence {
         moved.copies[number].old = other
       }
     }

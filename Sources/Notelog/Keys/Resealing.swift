@@ -227,9 +227,9 @@ struct Resealing {
         found.append((record.id, record.collection))
       }
       spent += segments[part].byteCount / 64
-      // What was found is seen to before any other segment is looked at. Of the one that the moment ends in,
-      // nobody has looked at what came since, whether it is finished by now or not.
-      if segments[part].number != moment.end.segment { state.resealed.insert(segments[part].number) }
+      // What was found is seen to before any other segment is looked at. More may have come into one that was
+      // not finished when the moment began.
+      if segments[part].isFinished { state.resealed.insert(segments[part].number) }
       state.pending = found
       if !found.isEmpty { return true }
     }

@@ -83,11 +83,13 @@ struct ReadingAttempts: ~Copyable {
   mutating func accept(
     _ finding: String, since nextSequence: UInt64? = nil, errno: Int32? = nil
   ) -> Bool {
-    // A pin keeps segments, and not the checkpoint: another may have taken its place each time.
-    if errno == SystemErrno.stale { return false }
-    // Nor a head's length: whoever closes the store cuts it, and the next one goes on in it.
-    if errno == SystemErrno.inputOutput { lastFinding = "" }
-    if finding.isEmpty || finding == lastFinding || !isDisturbed(since: nextSequence) { return true }
+    // A pin keeps segments, and not the checkpoint: another may have taken its place each time. Nor a head's
+    // length: whoever closes the store cuts it, and the next one goes on in it.
+    let isReplaced = errno == SystemErrno.stale
+    if isReplaced || errno == SystemErrno.inputOutput { lastFinding = "" }
+    if finding.isEmpty || finding == lastFinding || !isReplaced && !isDisturbed(since: nextSequence) {
+      return true
+    }
     if count >= Self.maximumCount, errno == SystemErrno.inputOutput { return true }
     lastFinding = finding
     if pin == nil { pin = try? storage.pin(JournalOptions().random()) }
