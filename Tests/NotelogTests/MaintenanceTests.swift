@@ -9,10 +9,10 @@ import Testing
 
 extension TemporaryFolder {
   /// Changes a file of the store.
-  func alter(_ name: String, _ change: (inout Data) -> Void) throws {
+  func alter(_ name: String, _ change: (inout Data) throws -> Void) throws {
     let url = URL(filePath: path + "/" + name)
     var data = try Data(contentsOf: url)
-    change(&data)
+    try change(&data)
     try data.write(to: url)
   }
 

@@ -97,6 +97,34 @@ import Testing
     #expect(try Journal.verify(disk).isSound)
   }
 
+  @Test func `a shard with another number of tombstones than the head says is refused, and all of the file`()
+    throws
+  {
+    let disk = try store { _ in }
+    let file = try disk.open(FileName.index, .read)
+    let head = try #require(try CheckpointHead(from: file))
+    let sound = try Journal.open(in: disk, options: .small)
+    try sound.catalog.index.loadAll()
+    try sound.close()
+    let index = IndexCopy(of: sound.catalog.index)
+    var counts = head.tombstoneCounts
+    let shard = try #require(counts.indices.first { counts[$0] < head.entryCounts[$0] })
+    counts[shard] += 1
+    let forged = CheckpointHead(
+      storeID: head.storeID, salt: head.salt, key: head.key, covered: head.covered,
+      coveredSalt: head.coveredSalt, nextSequence: head.nextSequence, isOfDamagedStore: false,
+      entryCounts: head.entryCounts, tombstoneCounts: counts, segments: head.segments, listed: head.listed)
+    try CheckpointFile.write(forged, index, leaving: 0, to: disk).close()
+    try disk.rename(FileName.index + FileName.partialSuffix, to: FileName.index)
+    #expect(try Journal.verify(disk).report.checkpoint == .damaged)
+    let journal = try Journal.open(in: disk, options: .small)
+    #expect(journal.report.checkpoint == .used && !journal.catalog.checkpointHealth.isDamaged)
+    try journal.catalog.index.loadAll()
+    #expect(journal.catalog.checkpointHealth.isDamaged)
+    try check(journal)
+    try journal.close()
+  }
+
   @Test func `verification holds its live bytes and its list of schemas against the segments`() throws {
     let live = try Journal.verify(try store { $0.catalog.segments.addLive(1000, in: $0.catalog.segments[2]) })
     #expect(live.index.segments == [2] && live.index.wrongEntryCount == 0)

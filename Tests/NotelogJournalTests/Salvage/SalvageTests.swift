@@ -68,6 +68,16 @@ import Testing
     #expect(try Self.contents(target) == model)
   }
 
+  /// What is saved gets its names by renaming, over whatever has them.
+  @Test func `a folder with segments takes no store that is salvaged`() throws {
+    let (disk, _) = try Self.pile()
+    let (target, model) = try Self.pile(compacting: true)
+    #expect(throws: NotelogError(.alreadyExists, "")) {
+      try Journal.salvage(from: disk, to: target, options: .small)
+    }
+    #expect(try Self.contents(target) == model)
+  }
+
   @Test func `revisions are kept`() throws {
     let (disk, model) = try Self.pile()
     let target = SimulatedDisk()

@@ -346,8 +346,7 @@ import Testing
     try store.close()
   }
 
-  /// The bug: the head was looked at up to where it ended when that began. Once it was finished meanwhile, it
-  /// was never looked at again, whatever had come into it.
+  /// The head is looked at up to where it ended when that began; then it is finished meanwhile.
   @Test func `what comes into the head while it is looked through is sealed anew too`() throws {
     let disk = SimulatedDisk()
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.small)

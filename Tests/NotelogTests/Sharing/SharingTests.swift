@@ -6,6 +6,7 @@ import NotelogBase
 import Testing
 
 @testable import Notelog
+@testable import NotelogCrypto
 
 @Suite struct SharingTests {
   private static func options(
@@ -123,6 +124,30 @@ import Testing
     #expect(throws: NotelogError(.wrongPassword, "")) { try reader.unlock(TemporaryFolder.key) }
     try reader.unlock(other)
     #expect(try entry.body == "body")
+    try writer.close()
+    try reader.close()
+  }
+
+  /// Whoever can write the files may give a keyring another generation, and mend its digest: not its MAC.
+  @Test func `a keyring that nobody with the key has made is not followed by who has it`() throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.create()
+    let note = Note(title: "title", body: "body")
+    try writer.write { tx in try tx.put(note) }
+    let reader = try Store.open(
+      at: folder.path, unlocking: TemporaryFolder.key, options: Self.options(isReadOnly: true))
+    let entry = try #require(try reader.get(Note.self, note.id))
+    #expect(try entry.body == "body")
+    for name in ["keyring", "keyring.copy"] {
+      try folder.alter(name) { bytes in
+        bytes[Keyring.generationOffset] += 1
+        let digest = try OpenSSL.sha256(Array(bytes.dropLast(32)))
+        bytes.replaceSubrange(bytes.count - 32..<bytes.count, with: digest)
+      }
+    }
+    try reader.refresh()
+    #expect(!reader.isUnlocked)
+    #expect(throws: NotelogError(.locked, "")) { try entry.body }
     try writer.close()
     try reader.close()
   }
