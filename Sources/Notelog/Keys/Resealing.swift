@@ -102,7 +102,7 @@ extension Store {
   /// all that was written before; the turn is given back earlier.
   private func storeSchemas(_ change: (inout StoredSchema) throws(NotelogError) -> Bool) throws {
     try write(.buffered) { tx in try tx.storeSchemas(change) }
-    try journal.synchronize()
+    try write { _ in }
   }
 
   /// The named key of a name.
@@ -211,7 +211,7 @@ struct Resealing {
   private func keepSpace() { store.journal.keepSpace(WorkBudget(isOver: budget.isOver)) }
 
   private func finish() throws {
-    if spent > 0 { try store.journal.synchronize() }
+    if spent > 0 { try store.write { _ in } }
   }
 
   /// Looks for records in the newest segment that may have any.

@@ -128,6 +128,22 @@ import Testing
     try reader.close()
   }
 
+  /// The bug: what waited for the disk found the lock given back.
+  @Test func `a store that gives its lock back at once rotates a key`() throws {
+    let folder = try TemporaryFolder()
+    try folder.create().close()
+    let store = try Store.open(
+      at: folder.path, unlocking: TemporaryFolder.key, options: Self.options(.leased(idle: .zero)))
+    let notes = (0..<500).map { Note(title: "\($0)", body: "body \($0)") }
+    try store.putAll(notes)
+    for _ in 0..<20 {
+      try store.beginRotation(of: "personal")
+      while try !store.rotate("personal", .bytes(20_000)).isFinished {}
+    }
+    #expect(try store.get(Note.self, notes[7].id)?.body == "body 7")
+    try store.close()
+  }
+
   /// Whoever can write the files may give a keyring another generation, and mend its digest: not its MAC.
   @Test func `a keyring that nobody with the key has made is not followed by who has it`() throws {
     let folder = try TemporaryFolder()
