@@ -85,7 +85,7 @@ extension Query where R: Record {
       return try first.entries().first?.value(of: path)
     }
     // Of a page, the first is found among its records.
-    let (search, reader) = (try search(), try store.reader(for: R.self))
+    let (search, reader) = try ask()
     let scanner = search.makeScanner()
     var rows = SortedRows(try RecordOrder([key], scanner), limit: 1)
     let holds = try condition.node.bound(to: scanner)
@@ -104,7 +104,7 @@ extension Query where R: Record {
     of path: FieldKeyPath<R, Field>, _ summand: @escaping @Sendable (Field) -> Sum,
     _ add: @escaping @Sendable (Sum, Sum) throws -> Sum
   ) throws -> Sum {
-    let (search, reader) = (try search(), try store.reader(for: R.self))
+    let (search, reader) = try ask()
     var sum = Sum.zero
     if question.limit != nil || question.offset != 0 {
       for record in try search.entries() {

@@ -17,16 +17,18 @@ public struct Query<R>: Sendable {
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
   let moment: Snapshot?
+  private let own: OwnWrites
   /// Looks the collection up, and returns what makes scanners of it.
   private let scanners: @Sendable () throws -> @Sendable () -> Scanner
   var question = Question()
 
   init(
-    _ store: Store, _ moment: Snapshot? = nil,
+    _ store: Store, _ moment: Snapshot? = nil, _ own: OwnWrites = OwnWrites(),
     _ scanners: @escaping @Sendable () throws -> @Sendable () -> Scanner
   ) {
     self.store = store
     self.moment = moment
+    self.own = own
     self.scanners = scanners
   }
 
@@ -34,7 +36,7 @@ public struct Query<R>: Sendable {
   func search() throws -> Search {
     // The moment first: what it sees is of types that are known then.
     let moment = moment ?? store.journal.snapshot()
-    return try Search(question, store, moment, scanners())
+    return try Search(question, store, moment, own, scanners())
   }
 
   /// The query with something changed.
@@ -75,9 +77,6 @@ public struct Query<R>: Sendable {
   public func `where`(_ condition: QueryCondition<R>) -> Query {
     changing { $0.conditions.append(condition.node) }
   }
-
-  /// The ids of all records for which the conditions hold.
-  func ids() throws -> [RecordID] { try search().ids() }
 
   // MARK: - Pages of a query: by their number, or by what came before.
 
@@ -136,6 +135,12 @@ extension StoreSnapshot {
 // MARK: - A query of a record type.
 
 extension Query where R: Record {
+  /// Begins to ask; and what reads the records that are found.
+  func ask() throws -> (search: Search, reader: RecordReader<R>) {
+    let search = try search()
+    return (search, search.makeScanner().of(R.self).reader)
+  }
+
   /// Sorted by a field, and where it was sorted before, within records that are equal so far; records with
   /// equal values come in the order of their ids.
   ///
@@ -171,7 +176,7 @@ extension Query where R: Record {
   ///   are found; the first query that an index helps makes it, in O(*n*), and later openings find it in the
   ///   store. `explain()` says what is the case.
   public func entries() throws -> [Entry<R>] {
-    let (search, reader) = (try search(), try store.reader(for: R.self))
+    let (search, reader) = try ask()
     return try search.entries().map { Entry(stored: $0, reader: reader) }
   }
 

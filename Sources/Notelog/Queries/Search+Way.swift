@@ -31,7 +31,9 @@ extension Search {
   /// The part of an index that has the records in the order asked for: from the cursor on, if there is one.
   /// Of two fields, if the order is by two, and not all records are wanted.
   private func run(inOrder fewest: [IndexRun]?, keeping isKeeping: Bool) throws -> IndexRun? {
-    guard let first = order.parts.first, first.isByKeys, let single = plan.indexName(of: first.index),
+    // What a transaction has written is in no index.
+    guard own.records.isEmpty, let first = order.parts.first, first.isByKeys,
+      let single = plan.indexName(of: first.index),
       question.limit != nil || !isKeeping || fewest?.isOf(single) == true
     else { return nil }
     let isPaired = question.limit != nil && order.parts.count > 1
@@ -86,14 +88,14 @@ extension Search {
 
   /// The part of an index that conditions leave.
   private func run(of name: OrderName, _ narrowing: Narrowing) throws -> IndexRun? {
-    guard let index = try store.index(name, at: moment, QueryPart()) else { return nil }
+    guard !own.hasNewSchema, let index = try store.index(name, at: moment, QueryPart()) else { return nil }
     return IndexRun(name, index, store.substitute(for: name, at: moment), narrowing)
   }
 
   private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
     let scanner = makeScanner()
     let holds = try bound(to: scanner)
-    guard plan.isStored else { return }
+    guard plan.isStored, try forEachOwn(part, scanner, holds, body) else { return }
     var number = 0
     func leaveOut(_ finding: Finding) throws {
       if question.isByName { _ = part.damage?.exchange(true) } else { try question.damageHandler?(finding) }
@@ -101,6 +103,7 @@ extension Search {
     try moment.scan(plan.number, part: part.number, of: question.partCount, damaged: leaveOut) { record in
       try part.check(at: number)
       number += 1
+      guard own.records[record.record.id] == nil else { return true }
       do { guard try holds(record) else { return true } } catch {
         try self.leaveOut(error, record.id)
         return true
@@ -109,17 +112,33 @@ extension Search {
     }
   }
 
+  /// Calls `body` with the records of the transaction's own that satisfy all conditions, until it returns
+  /// false: in the first part.
+  ///
+  /// - Returns: Whether to go on.
+  private func forEachOwn(
+    _ part: QueryPart, _ scanner: Scanner, _ holds: ConditionNode.Bound,
+    _ body: (ScannedRecord, Scanner) throws -> Bool
+  ) throws -> Bool {
+    guard part.number == 0 else { return true }
+    for case let record? in own.records.values where try holds(record.scanned) {
+      guard try body(record.scanned, scanner) else { return false }
+    }
+    return true
+  }
+
   private func forEach(
     in runs: [IndexRun], _ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws {
     // A record that several runs lead to is found once.
     var found: Set<RecordID> = []
-    var goesOn = true
+    let scanner = makeScanner()
+    var goesOn = try forEachOwn(part, scanner, bound(to: scanner), body)
     for run in runs where goesOn {
       var candidates = try CandidateReader(self, run.name, part)
       try run.forEachGroup(.ascending) { group in
         for entry in group where goesOn && entry.id.bytes.low % UInt64(question.partCount) == part.number {
-          if found.contains(entry.id) { continue }
+          if found.contains(entry.id) || own.records[entry.id.bytes] != nil { continue }
           goesOn =
             try candidates.read(entry.id, from: entry) { record, scanner in
               if runs.count > 1 { found.insert(record.id) }

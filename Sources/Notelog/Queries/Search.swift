@@ -26,6 +26,14 @@ struct Question: Sendable {
   var wantedCount: Int? { limit.map { $0.addingReportingOverflow(offset).overflow ? .max : $0 + offset } }
 }
 
+/// What a transaction has written to a collection: its queries find that besides what is committed.
+struct OwnWrites: Sendable {
+  /// The records as they are in the end; nil in the place of one that was deleted.
+  var records: [ID16: OwnedRecord?] = [:]
+  /// Whether the collection's schema comes with the transaction: no index is to be made of its fields yet.
+  var hasNewSchema = false
+}
+
 // MARK: - What a query has to know of a collection.
 
 /// A field as conditions and orders name it: finds its place in a scanner's collection, and the stored value of
@@ -59,6 +67,7 @@ struct Search: Sendable {
   let question: Question
   let store: Store
   let moment: Snapshot
+  let own: OwnWrites
   /// Makes what one thread goes through the records with.
   let makeScanner: @Sendable () -> Scanner
   let plan: CollectionPlan
@@ -71,7 +80,7 @@ struct Search: Sendable {
   /// - Throws: `invalidArgument` for a limit, an offset or a cursor that no query can have: it may have come
   ///   from a user.
   init(
-    _ question: Question, _ store: Store, _ moment: Snapshot,
+    _ question: Question, _ store: Store, _ moment: Snapshot, _ own: OwnWrites,
     _ makeScanner: @escaping @Sendable () -> Scanner
   ) throws {
     if question.limit ?? 0 < 0 || question.offset < 0 {
@@ -80,6 +89,7 @@ struct Search: Sendable {
     self.question = question
     self.store = store
     self.moment = moment
+    self.own = own
     self.makeScanner = makeScanner
     let scanner = makeScanner()
     plan = scanner.plan
@@ -202,6 +212,12 @@ struct Search: Sendable {
     }.flatMap(\.self)
   }
 
+  /// The ids of all records that the collection lists, whatever is asked.
+  func listedIDs() throws -> [RecordID] {
+    let ids = try moment.records(in: plan.number).filter { own.records[$0] == nil }
+    return (ids + own.records.compactMap { $0.value == nil ? nil : $0.key }).map { RecordID($0) }
+  }
+
   /// How many records there are, limit and offset applied.
   func count() throws -> Int {
     guard question.limit != 0 else { return 0 }
@@ -218,7 +234,7 @@ struct Search: Sendable {
   /// can't be read; nil else.
   private func listedCount() throws -> Int? {
     guard question.conditions.isEmpty, question.cursor == nil, question.damageHandler == nil,
-      !store.journal.isDamaged
+      own.records.isEmpty, !store.journal.isDamaged
     else { return nil }
     let count = try moment.recordCount(in: plan.number)
     // What is damaged may have turned out now.

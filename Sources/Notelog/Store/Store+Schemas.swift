@@ -61,10 +61,16 @@ extension Store {
   /// What reads records of a type. Nothing is written: a schema that is new, or newer than the stored one, is
   /// followed in memory, and stored with the first write. Until then no record is of a new one. Whoever reads
   /// a moment makes the moment first: then the schema is known of every record in it.
-  func reader<R: Record>(for type: R.Type) throws(NotelogError) -> RecordReader<R> {
-    if let reader = knownReader(of: type) { return reader }
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - pending: The schema that the transaction which asks stores for it, if it does.
+  func reader<R: Record>(
+    for type: R.Type, pending: SchemaRegistry.Stored? = nil
+  ) throws(NotelogError) -> RecordReader<R> {
+    if pending == nil, let reader = knownReader(of: type) { return reader }
     let declared = R.schema.description
-    var stored = registry.withLock { $0.find(declared) }
+    var stored = pending ?? registry.withLock { $0.find(declared) }
     if stored == nil {
       // What another process has committed is visible a little earlier than its schemas are known.
       journal.awaitFollowing()

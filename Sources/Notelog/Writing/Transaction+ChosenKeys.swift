@@ -64,7 +64,7 @@ extension Transaction {
         entry, in: body, of: stored.id, index, plan, under: reference, &nonces)
     }
     try plan.check(entry, index, stored.id, in: body)
-    let chunks = try ChunkOpener(opener(of: stored), entry, in: body, of: stored.id, index, plan)
+    let chunks = try ChunkOpener(opener(of: [stored]), entry, in: body, of: stored.id, index, plan)
     guard chunks.reference.byteCount < Limits.transactionBytes else {
       throw NotelogError(
         .limitExceeded,

@@ -18,13 +18,13 @@ public enum WriteCondition: Sendable, Hashable {
 ///
 /// It reads what was committed before it, and its own writes. What it wrote becomes visible, all at once,
 /// when the closure has returned; where the closure throws, nothing was written.
-public struct Transaction: ~Copyable {
+public struct Transaction: RecordSource, ~Copyable {
   let store: Store
   /// What it writes.
   var batch: Batch
   var encoder = RecordEncoder()
   var nonces = NonceRun()
-  var buffer = ReadBuffer()
+  private var buffer = ReadBuffer()
   /// What is kept for each collection that it writes to.
   var collections: [UInt16: (plan: CollectionPlan, keys: SealingKeys)] = [:]
   /// Whether rules of what no two records share are to be kept to: nobody has to who changes no values.
@@ -88,13 +88,8 @@ public struct Transaction: ~Copyable {
     if schemas.isEmpty, store.isUnlocked, store.vault.isRootChangeUnfinished {
       try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
     }
-    var pending: StoredSchema?
-    for name in declared.allNames where pending == nil {
-      let schema = schemaNumbers[name].flatMap { schemas[$0]?.plan.schema }
-      if schema?.name == name { pending = schema }
-    }
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
-      declared, pending: pending, after: highestSchema, besides: &orphans, migration)
+      declared, pending: pending(declared)?.plan.schema, after: highestSchema, besides: &orphans, migration)
     guard isChanged else {
       let number = schema.collection
       guard let known = schemas[number] ?? store.registry.withLock({ $0.byNumber[number] }) else {
@@ -105,6 +100,16 @@ public struct Transaction: ~Copyable {
     let stored = try store.sealSchema(schema)
     put(stored)
     return (stored.plan, isComplete)
+  }
+
+  /// The schema that this transaction stores for a declaration already.
+  private func pending(_ declared: CollectionDescription) -> SchemaRegistry.Stored? {
+    for name in declared.allNames {
+      if let stored = schemaNumbers[name].flatMap({ schemas[$0] }), stored.plan.schema.name == name {
+        return stored
+      }
+    }
+    return nil
   }
 
   /// Stores a schema with this transaction.
@@ -179,10 +184,37 @@ extension Transaction {
   }
 
   /// The record with an id as this transaction sees it; nil where there is none.
-  public mutating func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
-    let plan = try plan(for: type)
-    guard let stored = try read(id, plan.collection) else { return nil }
-    return try entry(stored, plan)
+  public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
+    let plan = try planForReading(type)
+    var buffer = ReadBuffer()
+    let found = try store.journal.read(id.bytes, as: batch, into: &buffer)
+    return try OwnedRecord(found, in: plan.collection.number, buffer).map { try entry($0, plan) }
+  }
+
+  /// A query over the records of a type as this transaction sees them now: what it writes later is not found.
+  ///
+  /// - Complexity: That of a query, and besides it goes through what the transaction has written to the
+  ///   collection. Where that is something, what is found is sorted in memory.
+  public func query<R: Record>(_ type: R.Type) throws -> Query<R> {
+    let plan = try planForReading(type)
+    let number = plan.collection.number
+    var own = OwnWrites(hasNewSchema: schemas[number] != nil)
+    for id in batch.versions(in: number) { own.records.updateValue(nil, forKey: id) }
+    try batch.forEachRecord(in: number) { (id, body) throws(NotelogError) in
+      let record = StoredRecord(id: id, collection: number, revision: 0, isPossiblyStale: false)
+      own.records.updateValue(try OwnedRecord(record, copying: body), forKey: id)
+    }
+    let opener = try opener(of: own.records.values.compactMap(\.self))
+    return Query(store, store.journal.snapshot(), own) {
+      let reader = RecordReader(plan: plan, opener: opener)
+      return { RecordScanner(reader) }
+    }
+  }
+
+  /// The record type's plan as this transaction sees it; nothing is stored.
+  private func planForReading<R: Record>(_ type: R.Type) throws(NotelogError) -> RecordPlan<R> {
+    if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
+    return try store.reader(for: type, pending: pending(R.schema.description)).plan
   }
 
   /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs
@@ -202,7 +234,7 @@ extension Transaction {
 
   /// A record that was read.
   func entry<R: Record>(_ stored: OwnedRecord, _ plan: RecordPlan<R>) throws(NotelogError) -> Entry<R> {
-    Entry(stored: stored, reader: RecordReader(plan: plan, opener: try opener(of: stored)))
+    Entry(stored: stored, reader: RecordReader(plan: plan, opener: try opener(of: [stored])))
   }
 
   /// Writes what was set in a draft.
@@ -290,14 +322,15 @@ extension Transaction {
     return try OwnedRecord(found, in: plan.number, buffer)
   }
 
-  /// What opens a record that was read, which may be one that the transaction has just written.
-  func opener(of stored: OwnedRecord) throws(NotelogError) -> FieldOpener {
-    // Revision 0 is the transaction's own, and so may chunks be.
-    guard stored.revision == 0 else { return store.opener }
+  /// What opens records that were read: there may be some that the transaction has just written.
+  func opener(of records: [OwnedRecord]) throws(NotelogError) -> FieldOpener {
     var sealed: [ID16: [UInt8]] = [:]
-    for entry in try stored.entries() where entry.flags.contains(.chunked) {
-      let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
-      batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
+    // Revision 0 is the transaction's own, and so may chunks be.
+    for stored in records where stored.revision == 0 {
+      for entry in try stored.entries() where entry.flags.contains(.chunked) {
+        let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
+        batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
+      }
     }
     return sealed.isEmpty ? store.opener : store.opener.reading(sealed)
   }
@@ -390,7 +423,7 @@ extension RecordEncoder {
   }
 }
 
-// MARK: - Deleting all records for which something holds.
+// MARK: - Changing and deleting all records for which something holds.
 
 extension Transaction {
   /// Deletes all records for which a condition holds, as this transaction sees them: its own writes among
@@ -400,11 +433,12 @@ extension Transaction {
   /// let count = try store.write { tx in try tx.deleteAll(Note.self, where: .field(\.folder, is: 3)) }
   /// ```
   ///
-  /// Records that can't be read stay: whether the condition holds for them, nobody knows.
+  /// Records that can't be read stay where there is a condition: whether it holds for them, nobody knows.
   ///
   /// - Parameters:
   ///   - type: The record type.
-  ///   - condition: The condition. Indexes lead to the records, as in a query.
+  ///   - condition: The condition. Indexes lead to the records, as in a query. Without one all records go, and
+  ///     none is read.
   ///   - onDamage: Told of each record that can't be read; what it throws ends the transaction.
   ///     ``Store/damage`` knows of them afterwards, too.
   /// - Returns: How many were deleted.
@@ -412,21 +446,51 @@ extension Transaction {
   ///   `limitExceeded` where more is deleted than one transaction may hold, a million records and more.
   @discardableResult
   public mutating func deleteAll<R: Record>(
-    _ type: R.Type, where condition: QueryCondition<R>,
+    _ type: R.Type, where condition: QueryCondition<R>? = nil,
     onDamage: (@Sendable (Finding) throws -> Void)? = nil
   ) throws -> Int {
-    let plan = try plan(for: type)
-    var query = store.query(type).where(condition)
-    if let onDamage { query = query.onDamage(onDamage) }
-    let written = batch.versions(in: plan.collection.number)
-    var ids = try query.ids().filter { !written.contains($0.bytes) }
-    for id in written.map({ RecordID($0) }) {
-      guard let stored = try read(id, plan.collection) else { continue }
-      let reader = RecordReader(plan: plan, opener: try opener(of: stored))
-      let holds = try condition.node.bound(to: RecordScanner(reader))
-      if try holds(stored.scanned) { ids.append(id) }
-    }
-    for id in ids { batch.delete(id.bytes, collection: plan.collection.number) }
+    let number = try plan(for: type).collection.number
+    let search = try search(type, condition, onDamage)
+    let ids = try condition == nil ? search.listedIDs() : search.ids()
+    for id in ids { batch.delete(id.bytes, collection: number) }
     return ids.count
+  }
+
+  /// Changes fields of all records for which a condition holds, as this transaction sees them: its own writes
+  /// among them. What isn't set is carried over, as by ``update(_:_:if:_:)``.
+  ///
+  /// ```swift
+  /// try store.write { tx in
+  ///   try tx.updateAll(Note.self, where: .field(\.folder, is: 3)) { $0.set(\.folder, 4) }
+  /// }
+  /// ```
+  ///
+  /// Records that can't be read stay as they are.
+  ///
+  /// - Parameters:
+  ///   - type: The record type.
+  ///   - condition: The condition. Indexes lead to the records, as in a query. Without one all are changed.
+  ///   - onDamage: Told of each record that can't be read; what it throws ends the transaction.
+  ///   - body: Sets fields of a record.
+  /// - Returns: How many were changed.
+  /// - Throws: `locked` where the condition needs a locked field, or one is set; `limitExceeded` where more is
+  ///   changed than one transaction may hold; what a query and `body` throw.
+  @discardableResult
+  public mutating func updateAll<R: Record>(
+    _ type: R.Type, where condition: QueryCondition<R>? = nil,
+    onDamage: (@Sendable (Finding) throws -> Void)? = nil, _ body: (inout Draft<R>) throws -> Void
+  ) throws -> Int {
+    let ids = try search(type, condition, onDamage).ids()
+    for id in ids { try update(type, id, body) }
+    return ids.count
+  }
+
+  private func search<R: Record>(
+    _ type: R.Type, _ condition: QueryCondition<R>?, _ onDamage: (@Sendable (Finding) throws -> Void)?
+  ) throws -> Search {
+    var query = try query(type)
+    if let condition { query = query.where(condition) }
+    if let onDamage { query = query.onDamage(onDamage) }
+    return try query.search()
   }
 }

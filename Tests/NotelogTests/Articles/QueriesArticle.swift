@@ -45,6 +45,10 @@ struct Contact: Record {
   }
 }
 
+private func unreadCount(in source: borrowing some RecordSource & ~Copyable) throws -> Int {
+  try source.query(Message.self).where(\.folder, is: 0).count()
+}
+
 @Suite struct QueriesArticle {
   private func date(_ day: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(day) * 86_400) }
 
@@ -83,8 +87,15 @@ struct Contact: Record {
     let newest = try messages.max(of: \.received)
     let sum = try messages.sum(of: \.folder)
     #expect(count == 33 && newest == date(99) && sum == 99)
+    let before = store.snapshot()
+    let unread = try store.write { tx in
+      try tx.put(Message(folder: 0))
+      return try unreadCount(in: tx)
+    }
+    #expect(try unread == 1 + unreadCount(in: before))
     let deleted = try store.write { tx in
-      try tx.deleteAll(Message.self, where: .field(\.received, in: ..<lastYear))
+      try tx.updateAll(Message.self, where: .field(\.folder, is: 1)) { $0.set(\.folder, 2) }
+      return try tx.deleteAll(Message.self, where: .field(\.received, in: ..<lastYear))
     }
     #expect(deleted == 10)
   }

@@ -40,8 +40,8 @@ private final class QueryModel {
       case 7: if store.isUnlocked { store.lock() } else { try store.unlock(Self.key) }
       case 8: snapshots.append((store.snapshot(), content))
       case 9: if !snapshots.isEmpty { snapshots.removeFirst() }
-      case 10: try askWhileWriting()
-      case 11..<14: try askSnapshot()
+      case 10..<12: try askWhileWriting()
+      case 12..<14: try askSnapshot()
       // Orders are stored with it, and read from it after the next opening.
       case 14: try store.journal.checkpoint()
       case 15: try kill()
@@ -61,40 +61,42 @@ private final class QueryModel {
   }
 
   private func change() throws {
-    var next = content
-    let isLocked = !store.isUnlocked
-    try store.write { tx in
-      for id in someIDs() {
-        let new = sample(id)
-        switch random.pick(0..<3) {
-        case 0:
-          try tx.delete(Sample.self, id)
-          next[id] = nil
-        case 1 where !isLocked:
-          try tx.put(new)
-          next[id] = new
-        default:
-          try tx.update(Sample.self, id) { draft in
-            draft.set(\.count, new.count)
-            draft.set(\.name, new.name)
-            draft.set(\.ratio, new.ratio)
-          }
-          next[id]?.count = new.count
-          next[id]?.name = new.name
-          next[id]?.ratio = new.ratio
-        }
-      }
-      for _ in 0..<(isLocked ? 0 : random.pick(0..<15)) {
-        let new = sample()
-        try tx.put(new)
-        next[new.id] = new
-      }
-    }
-    content = next
-    guard !isLocked, random.oneIn(60) else { return }
+    content = try store.write { tx in try change(in: &tx) }
+    guard store.isUnlocked, random.oneIn(60) else { return }
     // It lacks every other field, so that no index is of use any longer.
     let id = try store.collection("sample").add(["title": .text("title 3")])
     content[id] = Sample(id: id, title: "title 3")
+  }
+
+  /// Writes some, and returns what the transaction sees then.
+  private func change(in tx: inout Transaction) throws -> Content {
+    var next = content
+    for id in someIDs() {
+      let new = sample(id)
+      switch random.pick(0..<3) {
+      case 0:
+        try tx.delete(Sample.self, id)
+        next[id] = nil
+      case 1 where store.isUnlocked:
+        try tx.put(new)
+        next[id] = new
+      default:
+        try tx.update(Sample.self, id) { draft in
+          draft.set(\.count, new.count)
+          draft.set(\.name, new.name)
+          draft.set(\.ratio, new.ratio)
+        }
+        next[id]?.count = new.count
+        next[id]?.name = new.name
+        next[id]?.ratio = new.ratio
+      }
+    }
+    for _ in 0..<(store.isUnlocked ? random.pick(0..<15) : 0) {
+      let new = sample()
+      try tx.put(new)
+      next[new.id] = new
+    }
+    return next
   }
 
   /// Keys of a transaction that fails stay in the indexes.
@@ -129,14 +131,15 @@ private final class QueryModel {
     try ask(one.snapshot.query(Sample.self), one.content, isOfNow: false)
   }
 
-  /// A query inside of a write closure sees what was committed before.
+  /// Inside of a write closure the store's queries see what was committed before, and the transaction's its
+  /// own writes too.
   private func askWhileWriting() throws {
     do {
       try store.write { tx in
-        for id in someIDs() {
-          try tx.update(Sample.self, id) { $0.set(\.count, random.pick(-40..<40)) }
-        }
+        let next = try change(in: &tx)
         try ask(store.query(Sample.self), content)
+        try ask(tx.query(Sample.self), next, isOfNow: false)
+        try ask(tx.query(Sample.self), next, isOfNow: false)
         throw CancellationError()
       }
     } catch is CancellationError { return }

@@ -53,7 +53,7 @@ private final class SyncingStorage: ForwardingStorage {
   private static func found(_ store: Store) throws -> [RecordID] {
     let query = store.query(Memo.self)
     let ids = try query.entries().map(\.id)
-    #expect(try query.count() == ids.count && query.ids() == ids)
+    #expect(try query.count() == ids.count && query.search().ids() == ids)
     #expect(try query.where(\.text, is: "memo").entries().map(\.id) == ids)
     #expect(try query.where(\.secret, is: "secret").entries().map(\.id) == ids)
     #expect(try query.sorted(by: \.text).limit(5).entries().map(\.id) == ids)
