@@ -57,9 +57,9 @@ private struct DoorKey: Record {
   var owner = RecordID()
   static let schema = Schema<DoorKey>("door key") {
     Plain("door", \.door, indexed: true)
-    Sealed("owner", \.owner)
+    Sealed("owner", \.owner).revealingEquality()
     Unique(\.door)
-    Unique(revealingEqualityOf: \.owner)
+    Unique(\.owner)
   }
 }
 

@@ -19,7 +19,7 @@ public enum Limits {
   public static var collections: Int { FormatLimits.maximumCollection }
   /// How much of a value an ordered index keeps.
   public static let sortKeyBytes = 64
-  /// The longest sealed value that no two records share.
+  /// The longest value of a sealed field that reveals equality.
   public static let digestedBytes = 4_096
   /// How many rules of what is unique a collection has.
   public static let uniqueRules = 255

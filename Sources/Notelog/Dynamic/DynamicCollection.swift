@@ -20,12 +20,11 @@ public struct DynamicCollection: Sendable {
 
   /// All fields that ever were, in ascending order of number.
   public var fields: [FieldInfo] {
-    let revealed = Set(plan.schema.fields.filter { $0.isDigest && !$0.isRetired }.map(\.digestOf))
-    return plan.schema.fields.filter { !$0.isDigest }.map { field in
+    plan.schema.fields.filter { !$0.isDigest }.map { field in
       FieldInfo(
         field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
         keyField: plan.schema.field(field.keyField)?.name,
-        revealsEquality: revealed.contains(field.number))
+        digests: plan.schema.digests(of: field).map { plan.schema.fields[$0] })
     }
   }
 
@@ -231,17 +230,21 @@ public struct FieldInfo: Sendable, Hashable {
   public let keyName: String?
   /// The name of the field that names the key of each record's value; nil where none does.
   public let keyField: String?
-  /// Whether digests are kept of the field's values, which reveal those that are equal: see ``Unique``.
-  public let revealsEquality: Bool
+  /// Whether digests are kept of the field's values, which reveal those that are equal: see
+  /// ``Sealed/revealingEquality(ignoringCase:)``.
+  public var revealsEquality: Bool { digests != nil }
+  /// Whether texts that differ in the case of ASCII letters only are equal to those digests.
+  public var ignoresCase: Bool { digests?.ignoresCase == true }
   /// The keys that may be named there.
   public var keyNames: [String] { field.choices.map(\.name) }
 
   private let field: StoredField
+  private let digests: StoredField?
 
-  init(_ field: StoredField, keyName: String?, keyField: String?, revealsEquality: Bool) {
+  init(_ field: StoredField, keyName: String?, keyField: String?, digests: StoredField?) {
     self.field = field
     self.keyName = keyName
     self.keyField = keyField
-    self.revealsEquality = revealsEquality
+    self.digests = digests
   }
 }

@@ -137,6 +137,12 @@ extension QueryCondition where R == DynamicEntry {
     return QueryCondition(FieldCondition(fieldReference(named: name), keys))
   }
 
+  /// The text field is this text, the case of ASCII letters ignored where that is said. Asking throws
+  /// `notFound` where there is no such field, and `typeMismatch` where it is not text.
+  public static func field(_ name: String, is text: String, ignoringCase: Bool) -> QueryCondition {
+    QueryCondition(FieldCondition(fieldReference(named: name), is: text, ignoringCase: ignoringCase))
+  }
+
   /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is
   /// ``DynamicValue/missing`` where the record has none.
   public static func field(

@@ -323,7 +323,7 @@ extension RecordEncoder {
       or: field.source == .fresh ? .invalidArgument : .tampered)
   }
 
-  // MARK: - The digests of sealed values that no two records share (FORMAT.md 11.3).
+  // MARK: - The digests of sealed values that reveal which are equal (FORMAT.md 11.3).
 
   /// Gathers the digests of the values that were gathered, in the place of those that were carried over. A
   /// value that is carried over keeps its digest, unopened.

@@ -20,6 +20,8 @@ struct KeySet: Sendable {
   let words: String
   /// Whether the keys decide. Otherwise some that they permit are not meant.
   let decides: Bool
+  /// Whether the case of ASCII letters is ignored. Then ranges don't say where values are in an index.
+  private(set) var ignoresCase = false
 
   private init(
     _ type: FieldType, _ ranges: [KeyRange], includesMissing: Bool = false, values: [[UInt8]]? = nil,
@@ -89,6 +91,12 @@ struct KeySet: Sendable {
   /// The texts that begin with another.
   init(beginningWith text: String) {
     self.init(.text, [KeyRange(beginningWith: Array(text.utf8))], "\(shown(text))*")
+  }
+
+  /// The texts that are another, but for the case of ASCII letters.
+  init(ignoringCaseOf text: String) {
+    self.init([Array(text.utf8)], includesMissing: false, of: .text, shown(text), decides: true)
+    ignoresCase = true
   }
 
   /// The ranges of the keys of a field.

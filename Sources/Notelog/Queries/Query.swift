@@ -194,6 +194,13 @@ extension Query where R: Record {
     self.where(.field(path, is: value))
   }
 
+  /// Only records whose text field is this text: ``QueryCondition/field(_:is:ignoringCase:)``.
+  public func `where`<Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>, is text: String, ignoringCase: Bool
+  ) -> Query where Value.Stored: TextValue {
+    self.where(.field(path, is: text, ignoringCase: ignoringCase))
+  }
+
   /// Only records whose field has another value: ``QueryCondition/field(_:isNot:)``.
   public func `where`<Value: Equatable & Sendable>(
     _ path: FieldKeyPath<R, Value>, isNot value: Value

@@ -109,6 +109,11 @@ struct FieldCondition: Sendable {
     self.bind = bind
   }
 
+  /// A condition that a field is a text.
+  init(_ field: @escaping FieldReference, is text: String, ignoringCase: Bool) {
+    self.init(field, ignoringCase ? KeySet(ignoringCaseOf: text) : KeySet([text]))
+  }
+
   /// A condition that looks at a value of a record type.
   init<R: Record>(
     _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
@@ -160,10 +165,12 @@ struct FieldCondition: Sendable {
   ) throws -> ConditionNode.Bound {
     let isOptional = scanner.plan.fields[place.index].isOptional
     let ranges = keys.ranges(isOptional: isOptional)
+    let folded = keys.ignoresCase ? keys.values(isOptional: isOptional)?.first : nil
     var key: [UInt8] = []
     func ask(_ value: RawSpan) throws -> Bool {
       if SortKey.isValue(of: keys.type) {
         try SortKey.check(value, keys.type, isOptional: isOptional)
+        if let folded { return value.elementsEqualIgnoringCase(folded.rawSpan) }
         return ranges.contains(value)
       }
       key.removeAll(keepingCapacity: true)
@@ -179,7 +186,7 @@ struct FieldCondition: Sendable {
 
 extension QueryCondition where R: Record {
   /// The field has this value. If the field is indexed and few records have it, only those are read; so it is
-  /// with a sealed field that ``Unique`` keeps digests of.
+  /// with a sealed field that reveals equality: ``Sealed/revealingEquality(ignoringCase:)``.
   ///
   /// Values are equal where `==` says so, except that text is compared by its UTF-8 bytes: a letter that can
   /// be composed in two ways is two letters. In an indexed field of a type of your own, values that are equal
@@ -188,6 +195,17 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, is value: Value
   ) -> QueryCondition {
     QueryCondition(FieldCondition(path, KeySet([value])) { entry in try entry.value(of: path) == value })
+  }
+
+  /// The text field is this text, the case of ASCII letters ignored where that is said: the other bytes of
+  /// both are the same.
+  ///
+  /// A sealed field that reveals equality ignoring case leads to the records that have the text in any case,
+  /// and only those are opened. An index helps where case is not ignored.
+  public static func field<Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>, is text: String, ignoringCase: Bool
+  ) -> QueryCondition where Value.Stored: TextValue {
+    QueryCondition(FieldCondition(fieldReference(path), is: text, ignoringCase: ignoringCase))
   }
 
   /// The field has another value than this. An index helps where this is nil.
@@ -199,8 +217,8 @@ extension QueryCondition where R: Record {
       FieldCondition(path, KeySet(presentOf: keys.type)) { entry in try entry.value(of: path) != value })
   }
 
-  /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and has
-  /// digests, and few records have one, only those are read.
+  /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and
+  /// reveals equality, and few records have one, only those are read.
   ///
   /// - Complexity: O(log *n*) a record, in the number of values.
   public static func field<Value: Hashable & Sendable>(

@@ -65,7 +65,9 @@ extension Search {
     case .field, .not: break
     }
     return found.filter { runs in
-      runs.entryCount * Self.costOfReading <= runs.map(\.index.count).max() ?? 0
+      // A scan would open each value, and opening costs more than reading by an id.
+      let cost = runs.allSatisfy { plan.isOfDigests($0.name) } ? 1 : Self.costOfReading
+      return runs.entryCount * cost <= runs.map(\.index.count).max() ?? 0
     }.min { $0.entryCount < $1.entryCount }
   }
 

@@ -49,10 +49,11 @@ extension Search {
     guard let keys = condition.keys, let place = try? condition.field(makeScanner()) else { return nil }
     let field = plan.fields[place.index]
     guard field.type == keys.type else { return nil }
-    if let name = plan.indexName(of: place.index) {
+    if !keys.ignoresCase, let name = plan.indexName(of: place.index) {
       return (name, keys.ranges(isOptional: field.isOptional), keys.words)
     }
     guard plan.isStored, let digest = plan.digest(of: place.index),
+      plan.fields[digest].ignoresCase || !keys.ignoresCase,
       let values = keys.values(isOptional: field.isOptional),
       let ranges = digestRanges(of: values, place.index)
     else { return nil }

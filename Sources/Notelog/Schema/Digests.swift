@@ -1,4 +1,4 @@
-// What no two records of a collection share, ready for use.
+// What no two records of a collection share, and the digests by which equal sealed values are told.
 
 import NotelogBase
 import NotelogCrypto
@@ -9,17 +9,14 @@ struct UniqueRule: Sendable {
   let names: [String]
   /// The index that leads to the records which may have the same values.
   let order: OrderName
-  /// The number of the sealed field whose digests are compared; nil where plain values are.
-  let source: UInt16?
 
   init(_ numbers: [UInt16], in schema: StoredSchema) {
     let known = numbers.compactMap { schema.field($0) }
-    source = known.first.flatMap { $0.isDigest ? $0.digestOf : nil }
     names = known.map { field in
       schema.field(field.digestOf)?.name ?? field.name
     }
     // A key that leaves no room for another comes last.
-    func byteCount(_ field: StoredField) -> Int { field.type.fixedByteCount ?? 0 }
+    func byteCount(_ field: StoredField) -> Int { field.isDigest ? .max : field.type.fixedByteCount ?? 0 }
     let fields = known.sorted { byteCount($0) < byteCount($1) }
     let second = fields.dropFirst().first.map { second in
       OrderName.Second(
@@ -61,52 +58,77 @@ extension StoredField {
 }
 
 extension StoredSchema {
+  /// The place of the field in use that has a field's digests; nil where none has.
+  func digests(of source: StoredField) -> Int? {
+    fields.firstIndex { $0.isDigest && $0.digestOf == source.number && !$0.isRetired }
+  }
+
   /// Has digests kept of the fields that a declaration wants them of, and of none that it declares without.
   mutating func followDigests(of declared: CollectionDescription) throws(NotelogError) {
-    for name in declared.fields.map(\.name) where declared.revealed.contains(name) {
-      guard let source = field(named: name),
-        !fields.contains(where: { $0.digestOf == source.number && !$0.isRetired })
-      else { continue }
-      let last = fields.last?.number ?? 0
-      guard fields.count < Limits.fields, last < .max else {
-        throw NotelogError(.limitExceeded, "\(self.name) has \(Limits.fields) fields already")
+    for field in declared.fields {
+      guard let place = position(of: field), !fields[place].isRetired else { continue }
+      if let known = digests(of: fields[place]) {
+        // Who has no record type takes nothing away.
+        let isKept =
+          field.revealsEquality ? fields[known].ignoresCase == field.ignoresCase : declared.typeName == nil
+        if isKept { continue }
+        fields[known].retire()
       }
-      let digests = StoredField(digestsOf: source, number: last + 1)
-      guard !fields.contains(where: { $0.firstName == digests.firstName || $0.name == digests.name }) else {
-        throw NotelogError(
-          .schemaConflict, "\(self.name) has a field \(digests.name), which is to be a hidden one's name")
-      }
-      fields.append(digests)
+      if field.revealsEquality { try addDigests(of: fields[place], ignoringCase: field.ignoresCase) }
     }
-    for index in fields.indices where fields[index].isDigest && !fields[index].isRetired {
-      guard let source = field(fields[index].digestOf) else { continue }
-      let isDeclared =
-        declared.typeName != nil
-        && declared.fields.contains { $0.allNames.contains(source.name) }
-      if source.isRetired || isDeclared && !declared.revealed.contains(source.name) {
-        fields[index].isRetired = true
-        fields[index].isIndexed = false
-      }
+    for index in fields.indices where fields[index].isDigest {
+      if field(fields[index].digestOf)?.isRetired == true { fields[index].retire() }
     }
   }
 
-  /// The rules that a declaration leads to: its own, and one for each field of digests.
+  private mutating func addDigests(of source: StoredField, ignoringCase: Bool) throws(NotelogError) {
+    let last = fields.last?.number ?? 0
+    guard fields.count < Limits.fields, last < Limits.maximumFieldNumber else {
+      throw NotelogError(.limitExceeded, "\(name) has \(Limits.fields) fields already")
+    }
+    var digests = StoredField(digestsOf: source, number: last + 1)
+    digests.ignoresCase = ignoringCase
+    guard !fields.contains(where: { $0.firstName == digests.firstName || $0.name == digests.name }) else {
+      throw NotelogError(
+        .schemaConflict, "\(name) has a field \(digests.name), which is to be a hidden one's name")
+    }
+    fields.append(digests)
+  }
+
+  /// The rules that a declaration leads to: its own, and those that are stored about what it says nothing of.
+  /// A rule about a sealed field is one about the field of its digests.
   func rules(of declared: CollectionDescription) -> [[UInt16]] {
-    let plain =
-      declared.unique.map { rules in
-        rules.filter { !($0.count == 1 && declared.revealed.contains($0[0])) }
-          .map { names in names.compactMap { field(named: $0)?.number } }
-      } ?? unique.filter { rule in isRule(rule) && !fields.contains { rule == [$0.number] && $0.isDigest } }
-    return plain + fields.filter { $0.isDigest && !$0.isRetired }.map { [$0.number] }
+    func stored(_ field: FieldDescription) -> StoredField? { position(of: field).map { fields[$0] } }
+    let known = declared.fields.compactMap(stored)
+    let own = (declared.unique ?? []).map { names in
+      names.map { name in declared.fields.first { $0.name == name }.flatMap(stored) }
+    }
+    let kept = unique.map { rule in
+      rule.map { number in field(number).flatMap { $0.isDigest ? field($0.digestOf) : $0 } }
+    }.filter { rule in
+      declared.unique == nil || !rule.allSatisfy { $0.map(known.contains) == true }
+    }
+    return (own + kept).map { rule in
+      rule.map { field in field.flatMap { digests(of: $0).map { fields[$0].number } ?? $0.number } ?? 0 }
+    }.filter(isRule)
   }
 
-  /// Whether a field can have digests: it is sealed under one key, and its values have an order of bytes.
-  func hasDigestibleValues(_ number: UInt16) -> Bool {
-    fields.contains { $0.number == number && $0.isSealed && !$0.isKeyChosen && $0.type.isSortable }
+  /// Whether a field can have its digests in another: it is sealed under one key, and its values have an
+  /// order of bytes. Only text has a case to ignore.
+  func hasDigestibleValues(for digests: StoredField) -> Bool {
+    fields.contains {
+      $0.number == digests.digestOf && $0.isSealed && !$0.isKeyChosen && $0.type.isSortable
+        && (!digests.ignoresCase || $0.type == .text)
+    }
   }
 }
 
 extension CollectionPlan {
+  /// Whether an index is one of digests.
+  func isOfDigests(_ name: OrderName) -> Bool {
+    digests.contains { fields[$0.digest].number == name.field }
+  }
+
   /// The field of a field's digests.
   func digest(of source: Int) -> Int? { digests.first { $0.source == source }?.digest }
 
@@ -120,7 +142,8 @@ extension CollectionPlan {
   }
 
   /// The bytes whose digest a value's is, which has its presence byte if the field is optional: those that
-  /// say in an index what is equal. nil where there is no value.
+  /// say in an index what is equal, with ASCII letters in lower case where case is ignored. nil where there is
+  /// no value.
   func digested(_ value: RawSpan, _ source: Int) throws(NotelogError) -> [UInt8]? {
     let field = fields[source]
     if field.isOptional, value.byteCount == 0 || value.byte(at: 0) == 0 { return nil }
@@ -128,9 +151,13 @@ extension CollectionPlan {
     guard rest.byteCount <= Limits.digestedBytes else {
       throw NotelogError(
         .limitExceeded,
-        "\(name(of: source)): a value that no two records share has at most \(Limits.digestedBytes) bytes")
+        "\(name(of: source)): a value whose equality is revealed has at most \(Limits.digestedBytes) bytes")
     }
-    return SortKey.key(of: rest, field.type, isOptional: false, byteCount: rest.byteCount)
+    var bytes = SortKey.key(of: rest, field.type, isOptional: false, byteCount: rest.byteCount)
+    if digest(of: source).map({ fields[$0].ignoresCase }) == true {
+      for index in bytes.indices { bytes[index] = bytes[index].lowercasedASCII }
+    }
+    return bytes
   }
 
   /// What stands in the field of digests for a value: a presence byte, and the digest if there is a value.

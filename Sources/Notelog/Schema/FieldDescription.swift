@@ -26,6 +26,10 @@ public struct FieldDescription: Hashable, Sendable {
   public var isPadded = false
   /// Whether values are compressed, and padded, before sealing.
   public var isCompressed = false
+  /// Whether digests of sealed values are kept, which reveal those that are equal.
+  public var revealsEquality = false
+  /// Whether texts that differ in the case of ASCII letters only are equal to those digests.
+  public var ignoresCase = false
 
   /// Describes a plain field.
   public static func plain(
@@ -45,16 +49,21 @@ public struct FieldDescription: Hashable, Sendable {
   ///   - compressed: Whether values are compressed, and padded, before sealing.
   ///   - padded: Whether values are padded before sealing.
   ///   - optional: Whether values may be missing.
+  ///   - revealingEquality: Whether digests are kept, by which conditions find values, and which reveal those
+  ///     that are equal: see ``Sealed/revealingEquality(ignoringCase:)``.
+  ///   - ignoringCase: Whether texts that differ in the case of ASCII letters only are equal to them.
   /// - Returns: The field.
   public static func sealed(
     _ name: String, _ type: FieldType, key: String = defaultKeyName, keyFrom keyField: String? = nil,
-    among keyNames: [String] = [], compressed: Bool = false, padded: Bool = false, optional: Bool = false
+    among keyNames: [String] = [], compressed: Bool = false, padded: Bool = false, optional: Bool = false,
+    revealingEquality: Bool = false, ignoringCase: Bool = false
   ) -> FieldDescription {
     // A field has one or the other; who gives both hears of it where the collection is made.
     FieldDescription(
       name: name, type: type, isOptional: optional,
       key: keyField == nil || key != defaultKeyName ? key : nil, keyField: keyField,
-      keyNames: keyNames, isPadded: padded || compressed, isCompressed: compressed)
+      keyNames: keyNames, isPadded: padded || compressed, isCompressed: compressed,
+      revealsEquality: revealingEquality, ignoresCase: ignoringCase)
   }
 
   /// Its name, and those of before.
@@ -90,8 +99,6 @@ struct CollectionDescription: Sendable {
   /// The fields whose values no two records share, one or two a rule; nil where nothing is said, and what is
   /// stored stands.
   var unique: [[String]]?
-  /// The sealed ones among them, of which digests are kept that reveal which values are equal.
-  var revealed: Set<String> = []
 
   /// Its name, and those of before.
   var allNames: [String] { [name] + formerNames }
@@ -116,12 +123,16 @@ struct CollectionDescription: Sendable {
       if (field.isPadded || field.isCompressed) && !field.isSealed {
         return "\(field.name) is plain, not padded"
       }
-      if let mistake = mistakeInKeys(of: field) { return mistake }
+      if let mistake = mistakeInKeys(of: field) ?? mistakeInDigests(of: field) { return mistake }
     }
-    if let mistake = mistakeInDigests { return mistake }
-    for rule in unique ?? [] where !(rule.count == 1 && revealed.contains(rule[0])) {
-      for name in rule where fields.first(where: { $0.name == name })?.isIndexed != true {
-        return name.isEmpty ? "what is unique is no field" : "\(name) is unique, and has to be indexed"
+    for rule in unique ?? [] {
+      for name in rule {
+        guard let field = fields.first(where: { $0.name == name }) else {
+          return "what is unique is no field"
+        }
+        if field.isSealed ? !field.revealsEquality : !field.isIndexed {
+          return "\(name) is unique, and has to be \(field.isSealed ? "revealing equality" : "indexed")"
+        }
       }
       if Set(rule).count < rule.count { return "\(rule[0]) is in a rule twice" }
     }
@@ -129,18 +140,18 @@ struct CollectionDescription: Sendable {
     return nil
   }
 
-  /// What is wrong with the fields of which digests are to be kept, or nil.
-  private var mistakeInDigests: String? {
-    for name in revealed {
-      guard let field = fields.first(where: { $0.name == name }), field.isSealed else {
-        return name.isEmpty
-          ? "what is unique is no field" : "\(name) is not sealed: say Unique(\\.\(name)) of it"
-      }
-      if field.keyField != nil {
-        return "\(name) is under keys that records name: under two, equal values have other digests"
-      }
-      if !field.type.isSortable { return "\(name) is JSON: equal values may be other bytes" }
+  /// What is wrong with the digests that are to be kept of a field, or nil.
+  private func mistakeInDigests(of field: FieldDescription) -> String? {
+    let name = field.name
+    guard field.revealsEquality else {
+      return field.ignoresCase ? "\(name) is to ignore case, and doesn't reveal equality" : nil
     }
+    if !field.isSealed { return "\(name) is plain, and has no equality to reveal: index it" }
+    if field.keyField != nil {
+      return "\(name) is under keys that records name: under two, equal values have other digests"
+    }
+    if !field.type.isSortable { return "\(name) is JSON: equal values may be other bytes" }
+    if field.ignoresCase, field.type != .text { return "\(name) is not text, and has no case to ignore" }
     return nil
   }
 

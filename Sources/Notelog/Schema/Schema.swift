@@ -59,12 +59,10 @@ public struct Schema<R: Record>: Sendable {
     for index in fields.indices {
       fields[index].description.keyField = fields[index].keyPath.map(fieldName)
     }
-    let unique = elements.unique.map { $0.paths.map(fieldName) }
-    let revealed = zip(elements.unique, unique).filter(\.0.revealsEquality).flatMap(\.1)
     description = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description), retired: elements.retired,
-      kept: elements.kept, migrated: elements.migrated, typeName: "\(R.self)", unique: unique,
-      revealed: Set(revealed))
+      kept: elements.kept, migrated: elements.migrated, typeName: "\(R.self)",
+      unique: elements.unique.map { $0.map(fieldName) })
     self.fields = fields
     migrations = elements.migrations
     // Not a precondition: optimised, those don't say what is wrong.
@@ -81,7 +79,7 @@ public struct SchemaElements<R: Record>: Sendable {
   var migrated: [String] = []
   /// What migrates fields: each is a `Migrated`.
   var migrations: [any Sendable] = []
-  var unique: [(paths: [any PartialKeyPath<R> & Sendable], revealsEquality: Bool)] = []
+  var unique: [[any PartialKeyPath<R> & Sendable]] = []
 
   /// Takes a plain field.
   public static func buildExpression<Value>(_ field: Plain<R, Value>) -> SchemaElements<R> {
@@ -105,7 +103,7 @@ public struct SchemaElements<R: Record>: Sendable {
 
   /// Takes a rule.
   public static func buildExpression(_ rule: Unique<R>) -> SchemaElements<R> {
-    SchemaElements(unique: [(rule.paths, rule.revealsEquality)])
+    SchemaElements(unique: [rule.paths])
   }
 
   /// Collects the lines.
@@ -260,6 +258,31 @@ public struct Sealed<R: Record, Value: FieldValue> {
     return field
   }
 
+  /// Has conditions that the field has some value (`is`, `in`) find records without opening the others, and
+  /// lets ``Unique`` speak of the field. It reveals to whoever has the files which values are equal: among
+  /// the records, and with what they and deleted ones had before.
+  ///
+  /// ```swift
+  /// Sealed("domain", \.domain).revealingEquality(ignoringCase: true)
+  /// ```
+  ///
+  /// A digest of each value is kept beside it, in the clear, under a key that is derived from the field's:
+  /// without that key nobody tells what a value is, nor tries guesses, nor compares stores or fields. The
+  /// key's rotation makes the digests anew, and once it is shredded they are of no use.
+  ///
+  /// Records from before have no digest until their value is set again, and as long as one has none, or the
+  /// field's key is locked, conditions go through all records. So it is after a change of `ignoringCase`.
+  ///
+  /// - Parameter ignoringCase: Whether texts are equal that differ in the case of ASCII letters only: for
+  ///   conditions that ignore it, too, and for ``Unique``.
+  /// - Returns: The field: under one key, not JSON, its values at most ``Limits/digestedBytes`` long.
+  public func revealingEquality(ignoringCase: Bool = false) -> Sealed {
+    var field = self
+    field.definition.description.revealsEquality = true
+    field.definition.description.ignoresCase = ignoringCase
+    return field
+  }
+
   @usableFromInline
   init(
     _ name: String, _ formerly: [String], _ path: any PartialKeyPath<R> & Sendable, _ access: FieldAccess<R>,
@@ -326,42 +349,28 @@ extension Sealed where Value == EncodedJSON? {
 ///
 /// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type
 /// or by field names, is refused with `conflict`, which names the record that has the value. A record that
-/// has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes.
+/// has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes, unless the
+/// field is sealed and reveals equality ignoring case.
 ///
-/// The fields are plain and indexed, or sealed if the rule says what that reveals: an index leads to the
-/// records that may have the value. (Where some record lacks a field, as it was written before there was one,
+/// The fields are plain and indexed, or sealed and say what the rule reveals,
+/// ``Sealed/revealingEquality(ignoringCase:)``: an index leads to the records that may have the value. Writing
+/// a sealed one needs the field's key, and every other one that it was sealed under before. (Where some record lacks a field, as it was written before there was one,
 /// no index does, and all are gone through for each record that is written.) The rule is for what is written
-/// from then on; records that there are already aren't looked at.
+/// from then on; records that there are already aren't looked at. It goes when a type declares its fields
+/// without it, and stays when one leaves them out.
 public struct Unique<R: Record> {
   let paths: [any PartialKeyPath<R> & Sendable]
-  let revealsEquality: Bool
 
   /// No two records have the same value in a field.
   public init<Value: FieldValue>(_ path: FieldKeyPath<R, Value>) {
-    (paths, revealsEquality) = ([path], false)
-  }
-
-  /// No two records have the same value in a sealed field. It reveals to whoever has the files which values
-  /// are equal: versions of one record that had the same value, and records that were given a value which
-  /// another had had before.
-  ///
-  /// A digest of each value is kept beside it, in the clear, under a key that is derived from the field's:
-  /// without that key nobody tells what a value is, nor tries guesses, nor compares stores or fields. Writing
-  /// a value needs the field's key, and every other one that it was sealed under before; the key's rotation
-  /// makes the digests anew, and once it is shredded they are of no use. Conditions that the field has some
-  /// value (`is`, `in`) find records by the digest, and open no others.
-  ///
-  /// - Parameter path: The field: sealed, under one key, not JSON, its values at most
-  ///   ``Limits/digestedBytes`` long.
-  public init<Value: FieldValue>(revealingEqualityOf path: FieldKeyPath<R, Value>) {
-    (paths, revealsEquality) = ([path], true)
+    paths = [path]
   }
 
   /// No two records have the same two values in two fields.
   public init<First: FieldValue, Second: FieldValue>(
     _ first: FieldKeyPath<R, First>, _ second: FieldKeyPath<R, Second>
   ) {
-    (paths, revealsEquality) = ([first, second], false)
+    paths = [first, second]
   }
 }
 

@@ -46,9 +46,17 @@ struct StoredField: Hashable, Sendable {
   var choices: [KeyChoice] = []
   /// The number of the field whose values' digests these are; 0 where it is no such field.
   var digestOf: UInt16 = 0
+  /// Whether those digests ignore the case of ASCII letters.
+  var ignoresCase = false
 
   var isSealed: Bool { flags.contains(.sealed) }
   var isOptional: Bool { flags.contains(.optional) }
+
+  /// Takes the field out of use for good.
+  mutating func retire() {
+    isRetired = true
+    isIndexed = false
+  }
 }
 
 /// Where a store keeps its schemas: as records of a collection of their own.
@@ -95,7 +103,7 @@ extension StoredSchema {
       bytes.append(
         littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
           | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
-          | (field.isDigest ? 16 : 0) as UInt8)
+          | (field.isDigest ? 16 : 0) | (field.ignoresCase ? 32 : 0) as UInt8)
       bytes.append(keys: field.keys)
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
@@ -158,7 +166,7 @@ extension StoredSchema {
       throw NotelogError(
         .damaged, "the schema's field \(field.name) has its key named by what can't name one")
     }
-    for field in fields where field.isDigest && !hasDigestibleValues(field.digestOf) {
+    for field in fields where field.isDigest && !hasDigestibleValues(for: field) {
       throw NotelogError(.damaged, "the schema's field \(field.name) has digests of what has none")
     }
     guard cursor.remaining == 0 else { throw NotelogError(.damaged, "bytes follow the schema \(name)") }
@@ -186,8 +194,9 @@ extension StoredField {
       choices = try cursor.choices()
     }
     if state & 16 != 0 { digestOf = try cursor.integer("the field of a field's digests") }
+    ignoresCase = state & 32 != 0
     let (isKeyChosen, isDigest) = (keyField != 0, digestOf != 0)
-    guard let type, flags.isValid, state < 32, isDigest == (state & 16 != 0),
+    guard let type, flags.isValid, state < 64, isDigest == (state & 16 != 0), isDigest || !ignoresCase,
       !isDigest || type == .bytes && flags == .optional && wasAlwaysOptional, isKeyChosen == (state & 8 != 0),
       isKeyChosen ? keys.isEmpty && !choices.isEmpty : keys.isEmpty != flags.contains(.sealed),
       !isKeyChosen || flags.contains(.sealed), !keys.contains(0),
@@ -320,12 +329,10 @@ extension StoredSchema {
       guard let index = fields.firstIndex(where: { $0.name == name || $0.firstName == name }) else {
         continue
       }
-      fields[index].isRetired = true
-      fields[index].isIndexed = false
+      fields[index].retire()
     }
     try checkKeyFields()
     try followDigests(of: declared)
-    // Whoever knows nothing of rules may have retired what one is about.
     unique = rules(of: declared)
     guard unique.count <= Limits.uniqueRules else {
       throw NotelogError(

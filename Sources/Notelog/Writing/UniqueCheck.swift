@@ -32,34 +32,40 @@ struct UniqueCheck: ~Copyable {
   }
 
   private mutating func run(_ rule: UniqueRule, _ batch: borrowing Batch) throws {
-    let index = try store.index(rule.order, at: moment)
+    // Of a field that became optional, keys of before don't say that there is a value.
+    let isIndexed = rule.order.fields.allSatisfy { field in
+      plan.index(of: field).flatMap { plan.indexName(of: $0) } != nil
+    }
+    let index = isIndexed ? try store.index(rule.order, at: moment) : nil
     var taken: [[UInt8]: RecordID] = [:]
-    // Digests are under the keys of the values: each value is looked for under all keys that the field's may
-    // be under.
-    let source = rule.source.flatMap { plan.index(of: $0) }
-    let others = source.map { plan.fields[$0].keys.count > 1 } ?? false
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       guard let values = try rule.values(in: body) else { return }
-      var holder = taken.updateValue(RecordID(id), forKey: values)
-      if holder == nil {
-        let entry = try OrderedEntry(keyOf: rule.order, RecordID(id), body)
-        holder = try self.holder(of: values, tyingWith: entry, index, rule)
+      if let holder = taken.updateValue(RecordID(id), forKey: values) {
+        throw conflict(RecordID(id), holder, rule)
       }
-      if let holder { throw conflict(RecordID(id), holder, rule) }
+      try check(RecordID(id), body, rule, index, taken)
     }
-    guard others, let source else { return }
+    // Digests are under the keys of the values: each value is looked for under all keys that the field's may
+    // be under.
+    let digests = plan.digests.filter { rule.order.fields.contains(plan.fields[$0.digest].number) }
+    guard digests.contains(where: { plan.fields[$0.source].keys.count > 1 }) else { return }
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
-      for values in try valuesUnderOtherKeys(RecordID(id), body, source, rule) {
-        var holder = taken[values].flatMap { $0.bytes == id ? nil : $0 }
-        if holder == nil {
-          // As it stands in a record: a presence byte, and the digest.
-          let stored = [1] + values.dropFirst(4)
-          let entry = OrderedEntry(key: stored.rawSpan, RecordID(id))
-          holder = try self.holder(of: values, tyingWith: entry, index, rule)
-        }
-        if let holder { throw conflict(RecordID(id), holder, rule) }
+      for other in try bodiesUnderOtherKeys(RecordID(id), body, digests, rule) {
+        try check(RecordID(id), other.rawSpan, rule, index, taken)
       }
     }
+  }
+
+  /// Refuses a record if another one has its values, among those that are written and those that there are.
+  private mutating func check(
+    _ id: RecordID, _ body: RawSpan, _ rule: UniqueRule, _ index: OrderedIndex?, _ taken: [[UInt8]: RecordID]
+  ) throws {
+    guard let values = try rule.values(in: body) else { return }
+    var holder = taken[values].flatMap { $0 == id ? nil : $0 }
+    if holder == nil {
+      holder = try self.holder(of: values, tyingWith: OrderedEntry(keyOf: rule.order, id, body), index, rule)
+    }
+    if let holder { throw conflict(id, holder, rule) }
   }
 
   private func conflict(_ id: RecordID, _ holder: RecordID, _ rule: UniqueRule) -> NotelogError {
@@ -72,17 +78,30 @@ struct UniqueCheck: ~Copyable {
     return error.of(holder)
   }
 
-  /// What a sealed value that is new to its record has for digests under the other keys that values of its
-  /// field are under, as those of a rotation that is under way.
-  private mutating func valuesUnderOtherKeys(
-    _ id: RecordID, _ body: RawSpan, _ source: Int, _ rule: UniqueRule
+  /// A record whose values are new to it as it would be with their digests under the other keys that values
+  /// of the fields are under, as those of a rotation that is under way.
+  private mutating func bodiesUnderOtherKeys(
+    _ id: RecordID, _ body: RawSpan, _ digests: [(source: Int, digest: Int)], _ rule: UniqueRule
   ) throws -> [[UInt8]] {
-    guard let values = try rule.values(in: body),
-      let entry = try RecordBody(checked: body).find(plan.fields[source].number)
-    else { return [] }
     // What it had before was looked for then, and may be under a locked key.
-    if try hasValues(id, values, rule) { return [] }
-    var all: [[UInt8]] = []
+    guard let values = try rule.values(in: body), try !hasValues(id, values, rule) else { return [] }
+    var bodies = [body.array()]
+    for (source, digest) in digests {
+      guard let entry = try RecordBody(checked: body).find(plan.fields[source].number),
+        let range = try RecordBody(checked: body).find(plan.fields[digest].number)?.range
+      else { return [] }
+      let others = try digestsUnderOtherKeys(id, body, source, entry).filter { $0.count == range.count }
+      bodies += bodies.flatMap { body in
+        others.map { digest in body[..<range.lowerBound] + digest + body[range.upperBound...] }
+      }
+    }
+    return Array(bodies.dropFirst())
+  }
+
+  private func digestsUnderOtherKeys(
+    _ id: RecordID, _ body: RawSpan, _ source: Int, _ entry: FieldEntry
+  ) throws -> [[UInt8]] {
+    var digests: [[UInt8]] = []
     try store.opener.open(entry, in: body, of: id, source, plan) { value throws(NotelogError) in
       for reference in plan.fields[source].keys where reference != entry.keyReference {
         let key: SealingKey
@@ -91,13 +110,10 @@ struct UniqueCheck: ~Copyable {
           guard case .locked = error else { continue }
           throw NotelogError(crypto: error, plan.place(source, id))
         }
-        let digest = try plan.storedDigest(value, source, under: key).dropFirst()
-        var values: [UInt8] = []
-        values.append(littleEndian: UInt32(digest.count))
-        all.append(values + digest)
+        digests.append(try plan.storedDigest(value, source, under: key))
       }
     }
-    return all
+    return digests
   }
 
   /// The record that has some values, among those whose keys tie with one; among all, where there is no index

@@ -115,7 +115,7 @@ struct Uploader: ~Copyable {
   init(_ store: Store, _ plan: CollectionPlan, _ index: Int, _ id: RecordID) throws(NotelogError) {
     let place = plan.place(index, id)
     let field = plan.fields[index]
-    if let reason = plan.digest(of: index) != nil ? Self.uniqueReason : Self.reasonAgainst(field) {
+    if let reason = plan.digest(of: index) != nil ? Self.digestReason : Self.reasonAgainst(field) {
       throw NotelogError(.invalidArgument, "\(place): a value can't be streamed into \(reason)")
     }
     guard !id.isReserved else {
@@ -152,7 +152,7 @@ struct Uploader: ~Copyable {
     return choice.keys.last ?? 0
   }
 
-  private static let uniqueReason = "a field whose values no two records share: set it to the whole value"
+  private static let digestReason = "a field that reveals equality: set it to the whole value"
 
   /// Why values can't be streamed into a field, and what to do instead; nil where they can.
   private static func reasonAgainst(_ field: StoredField) -> String? {

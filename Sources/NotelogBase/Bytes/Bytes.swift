@@ -43,6 +43,15 @@ extension RawSpan {
     byteCount == other.byteCount && compare(other) == 0
   }
 
+  /// Whether both spans hold the same bytes, but for the case of ASCII letters. Not in constant time.
+  public func elementsEqualIgnoringCase(_ other: RawSpan) -> Bool {
+    guard byteCount == other.byteCount else { return false }
+    for index in 0..<byteCount where byte(at: index) != other.byte(at: index) {
+      guard byte(at: index).lowercasedASCII == other.byte(at: index).lowercasedASCII else { return false }
+    }
+    return true
+  }
+
   /// Compares the bytes, the shorter span first where it begins the other: below zero where this span comes
   /// first. Not in constant time.
   public func compare(_ other: RawSpan) -> Int {
@@ -55,6 +64,12 @@ extension RawSpan {
     }
     return order == 0 ? byteCount - other.byteCount : Int(order)
   }
+}
+
+extension UInt8 {
+  /// The byte; of an ASCII letter in upper case that in lower case.
+  @inlinable
+  public var lowercasedASCII: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 }
 
 extension MutableRawSpan {

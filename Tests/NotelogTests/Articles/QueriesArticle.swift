@@ -36,12 +36,22 @@ private protocol HasReceived { var received: Date { get } }
 
 extension Message: HasReceived {}
 
+struct Login: Record {
+  var id = RecordID()
+  var domain = ""
+  var password = ""
+  static let schema = Schema<Login>("login") {
+    Sealed("domain", \.domain, padded: true).revealingEquality(ignoringCase: true)
+    Sealed("password", \.password)
+  }
+}
+
 struct Contact: Record {
   var id = RecordID()
   var email = ""
   static let schema = Schema<Contact>("contact") {
-    Sealed("email", \.email, key: "contacts", padded: true)
-    Unique(revealingEqualityOf: \.email)
+    Sealed("email", \.email, key: "contacts", padded: true).revealingEquality()
+    Unique(\.email)
   }
 }
 
@@ -98,6 +108,17 @@ private func unreadCount(in source: borrowing some RecordSource & ~Copyable) thr
       return try tx.deleteAll(Message.self, where: .field(\.received, in: ..<lastYear))
     }
     #expect(deleted == 10)
+  }
+
+  @Test func `a sealed domain is found in any case, and no other one is opened`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.putAll((0..<50).map { Login(domain: "\($0 / 2).example.org") })
+    try store.putAll([Login(domain: "example.org"), Login(domain: "Example.ORG")])
+    let logins = store.query(Login.self)
+    let shown = try logins.where(\.domain, is: "Example.org", ignoringCase: true).entries()
+    let exact = try logins.where(\.domain, is: "example.org").count()
+    #expect(shown.count == 2 && exact == 1 && store.metrics.fieldsOpened == 4)
   }
 
   @Test func `a sealed address is one contact's, and is found without opening the others`() throws {

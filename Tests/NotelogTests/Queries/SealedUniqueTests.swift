@@ -227,8 +227,8 @@ private let locked = NotelogError(.locked, "")
       var id = RecordID()
       var phone = 0
       static let schema = Schema<Moved>("person") {
-        Sealed("phone", \.phone, key: "phones")
-        Unique(revealingEqualityOf: \.phone)
+        Sealed("phone", \.phone, key: "phones").revealingEquality()
+        Unique(\.phone)
       }
     }
     let folder = try TemporaryFolder()
@@ -300,20 +300,7 @@ private let locked = NotelogError(.locked, "")
   {
     let folder = try TemporaryFolder()
     let (store, people) = try store(folder)
-    let stored = try #require(try store.get(Colleague.self, people[3].id)).stored
-    let other = try storedDigests(store, "person", people[7].id)
-    var body = stored.body
-    for line in try stored.entries() {
-      if let digest = other[line.number] { body.replaceSubrange(line.range, with: digest) }
-    }
-    let plan = try #require(store.registry.withLock { $0.find("person")?.plan })
-    try store.write { tx in
-      let forged = try OwnedRecord(
-        id: people[3].id, revision: 0, collection: plan.number, copying: body.rawSpan)
-      tx.checksRules = false
-      tx.prepare(plan)
-      try tx.merge(forged.id, over: forged, plan, changed: []) { _, _ in }
-    }
+    try forgeDigests(store, "person", people[3].id, storedDigests(store, "person", people[7].id))
     #expect(
       try store.query(Colleague.self).where(\.email, is: people[7].email).entries().map(\.id) == [
         people[7].id
@@ -332,10 +319,10 @@ private let locked = NotelogError(.locked, "")
       var ratio = 0.0
       var raw: [UInt8] = []
       static let schema = Schema<Measure>("measure") {
-        Sealed("ratio", \.ratio, padded: true)
-        Sealed("raw", \.raw)
-        Unique(revealingEqualityOf: \.ratio)
-        Unique(revealingEqualityOf: \.raw)
+        Sealed("ratio", \.ratio, padded: true).revealingEquality()
+        Sealed("raw", \.raw).revealingEquality()
+        Unique(\.ratio)
+        Unique(\.raw)
       }
     }
     let folder = try TemporaryFolder()
@@ -401,15 +388,23 @@ private let locked = NotelogError(.locked, "")
     #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
   }
 
-  @Test func `a rule on what is plain, JSON, or under keys that records name is a mistake`() {
-    func mistake(_ fields: [FieldDescription], _ name: String) -> String? {
-      CollectionDescription(name: "c", fields: fields, unique: [[name]], revealed: [name]).mistake
+  @Test func `a rule on what is sealed and reveals nothing, or can't, is a mistake`() {
+    func mistake(_ field: FieldDescription, _ name: String = "a") -> String? {
+      CollectionDescription(name: "c", fields: [.plain("k", .text), field], unique: [[name]]).mistake
     }
-    #expect(mistake([.sealed("a", .text)], "a") == nil)
-    #expect(mistake([.plain("a", .text, indexed: true)], "a")?.contains("not sealed") == true)
-    #expect(mistake([.sealed("a", .json)], "a")?.contains("JSON") == true)
-    #expect(mistake([.sealed("a", .text)], "")?.contains("no field") == true)
-    let chosen = [FieldDescription.plain("k", .text), .sealed("a", .text, keyFrom: "k", among: ["x"])]
-    #expect(mistake(chosen, "a")?.contains("records name") == true)
+    #expect(mistake(.sealed("a", .text, revealingEquality: true)) == nil)
+    #expect(mistake(.sealed("a", .text, revealingEquality: true, ignoringCase: true)) == nil)
+    #expect(mistake(.sealed("a", .text))?.contains("has to be revealing equality") == true)
+    #expect(mistake(.plain("a", .text))?.contains("has to be indexed") == true)
+    #expect(mistake(.sealed("a", .text, revealingEquality: true), "")?.contains("no field") == true)
+    #expect(mistake(.sealed("a", .json, revealingEquality: true))?.contains("JSON") == true)
+    let chosen = FieldDescription.sealed("a", .text, keyFrom: "k", among: ["x"], revealingEquality: true)
+    #expect(mistake(chosen)?.contains("records name") == true)
+    var plain = FieldDescription.plain("a", .text, indexed: true)
+    plain.revealsEquality = true
+    #expect(mistake(plain)?.contains("plain") == true)
+    let number = FieldDescription.sealed("a", .integer, revealingEquality: true, ignoringCase: true)
+    #expect(mistake(number)?.contains("not text") == true)
+    #expect(mistake(.sealed("a", .text, ignoringCase: true))?.contains("doesn't reveal") == true)
   }
 }
