@@ -27,6 +27,15 @@ import Testing
     #expect(field == .sealed("f", .bytes, key: "k", compressed: true, padded: true, optional: true))
   }
 
+  @Test func `a sealed field may reveal equality, and ignore case`() throws {
+    let text = #"""
+      {"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "sealed": true,
+        "revealsEquality": true, "ignoresCase": true}]}]}
+      """#
+    let field = try #require(try Self.collections(text).first?.fields.first)
+    #expect(field == .sealed("f", .text, revealingEquality: true, ignoringCase: true))
+  }
+
   @Test func `a field may have its key named by another, among some`() throws {
     let text = #"""
       {"collections": [{"name": "c", "fields": [{"name": "place", "type": "text"}, {"name": "f", "type": "text",
@@ -56,6 +65,10 @@ import Testing
     (
       #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "keyFrom": "p", "keys": ["a"]}]}]}"#,
       "is not sealed, and so has no key"
+    ),
+    (
+      #"{"collections": [{"name": "c", "fields": [{"name": "f", "type": "text", "revealsEquality": true}]}]}"#,
+      "equality to reveal"
     ),
     ("[]", "an object with one member"), (#"{"collections": []}"#, "the schema lists no collection"),
     (#"{"collections": [1]}"#, "collection 1 is not an object"),

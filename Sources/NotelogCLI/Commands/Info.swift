@@ -129,7 +129,8 @@ extension FieldInfo {
   var words: String {
     let key = keyField.map { "the key that \($0) names" } ?? "key \(keyNumber.map(String.init) ?? "?")"
     let kind = isSealed ? "sealed under \(key)" : isIndexed ? "plain, indexed" : "plain"
-    return "\(type.name), \(kind)\(isOptional ? ", optional" : "")"
+    let equality = revealsEquality ? ", revealing equality\(ignoresCase ? " ignoring case" : "")" : ""
+    return "\(type.name), \(kind)\(equality)\(isOptional ? ", optional" : "")"
   }
 }
 
@@ -151,6 +152,7 @@ extension FieldInfo: JSONRepresentable {
       "name": name, "type": type.name, "sealed": isSealed, "indexed": isIndexed, "optional": isOptional,
       "padded": isPadded, "compressed": isCompressed, "key": keyNumber, "keyName": keyName,
       "keyFrom": keyField, "keys": keyNames.isEmpty ? nil : keyNames,
+      "revealsEquality": revealsEquality, "ignoresCase": ignoresCase,
     ]
   }
 }

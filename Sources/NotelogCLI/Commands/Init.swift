@@ -13,7 +13,8 @@ extension Command {
       "date", "indexed": true}, {"name": "title", "type": "text", "sealed": true}]}]}. Types are boolean,
       integer, unsigned, double, text, bytes, date, uuid, url and json. A field may be "optional" too, and a
       sealed one "padded", "compressed", or under a "key" of its own; or under one of some "keys", which each record
-      names in the plain text field that "keyFrom" names.
+      names in the plain text field that "keyFrom" names. One that "revealsEquality", and perhaps "ignoresCase", is
+      found by its value without opening others; whoever has the files sees which values are equal.
 
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,

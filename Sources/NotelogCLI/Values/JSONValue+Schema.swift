@@ -51,6 +51,7 @@ extension JSONValue {
   private func fieldDescription(_ place: String) throws -> FieldDescription {
     let known: Set<String> = [
       "name", "type", "indexed", "sealed", "key", "keyFrom", "keys", "padded", "compressed", "optional",
+      "revealsEquality", "ignoresCase",
     ]
     try check(has: known, place)
     guard case .string(let name)? = self["name"], case .string(let typeName)? = self["type"] else {
@@ -67,12 +68,15 @@ extension JSONValue {
     let padded = try flag("padded", place)
     let compressed = try flag("compressed", place)
     let optional = try flag("optional", place)
+    let reveals = try flag("revealsEquality", place)
+    let ignoresCase = try flag("ignoresCase", place)
     var key: String?
     if case .string(let name)? = self["key"] { key = name }
     let choice = try keyChoice(place)
     guard try flag("sealed", place) else {
-      if key != nil || choice != nil || padded || compressed {
-        throw ToolError(.failed, "\(place) is not sealed, and so has no key, padding or compression")
+      if key != nil || choice != nil || padded || compressed || reveals || ignoresCase {
+        throw ToolError(
+          .failed, "\(place) is not sealed, and so has no key, padding, compression or equality to reveal")
       }
       return .plain(name, type, indexed: indexed, optional: optional)
     }
@@ -82,7 +86,8 @@ extension JSONValue {
     }
     return .sealed(
       name, type, key: key ?? defaultKeyName, keyFrom: choice?.field, among: choice?.keys ?? [],
-      compressed: compressed, padded: padded, optional: optional)
+      compressed: compressed, padded: padded, optional: optional, revealingEquality: reveals,
+      ignoringCase: ignoresCase)
   }
 
   /// The field that names the key of each record's value, and the keys that it may name.
