@@ -166,7 +166,8 @@ private struct PlainLogin: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let texts = [
-      "Example.com", "example.COM", "example.com", "example.com.", "[@Z^_]", "{`z^_}", "[@z^_]", "Ä", "ä",
+      "Example.com", "example.COM", "example.com", "example.com.", "[@Z^_]", "{@z^_]", "[`z^_]", "[@z^_]",
+      "Ä", "ä",
       "K",
       "k", "\u{212A}", "", "example",
     ]
