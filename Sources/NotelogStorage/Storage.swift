@@ -43,6 +43,8 @@ package protocol Storage: AnyObject, Sendable {
 public protocol StorageFile: AnyObject, Sendable {
   /// The name it was opened under, for errors; empty where nobody knows.
   var name: String { get }
+  /// Whether that name still leads to it: another process may have removed it, or given it to another file.
+  var isNamed: Bool { get }
   /// Reads at most the span's length, less only at the file's end or where the system says so. C's `pread`.
   func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int
   /// Writes and returns how many bytes were taken, which may be fewer than given. C's `pwrite`.
@@ -78,6 +80,9 @@ extension Storage {
 
 extension StorageFile {
   package var name: String { "" }
+
+  /// What is no system's has no other processes.
+  package var isNamed: Bool { true }
 
   /// Where a system has no such hint, nothing is lost but time.
   package func startWriteback() {}

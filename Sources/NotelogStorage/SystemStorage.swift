@@ -176,6 +176,12 @@ package final class SystemFile: StorageFile {
 
   package var name: String { descriptor.name }
 
+  package var isNamed: Bool {
+    guard case .success(let file) = descriptor.storage.openDescriptor(name, .read) else { return false }
+    defer { Syscall.closeFile(file.descriptor) }
+    return file.identity == descriptor.identity
+  }
+
   package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     let number = try descriptor.enter(.read)
     defer { descriptor.leave() }

@@ -29,6 +29,7 @@ package protocol ForwardingFile: StorageFile {
 
 extension ForwardingFile {
   package var name: String { base.name }
+  package var isNamed: Bool { base.isNamed }
   package func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     try base.read(into: &bytes, at: offset)
   }

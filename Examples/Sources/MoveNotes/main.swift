@@ -21,10 +21,7 @@ do {
     print("\(making) rows made")
   } else {
     let path = arguments.words[1]
-    let store: Store
-    do { store = try Store.open(at: path, unlocking: .password(password)) } catch let error as NotelogError
-      where error.code == .notFound
-    { store = try Store.create(at: path, unlocking: .password(password)) }
+    let store = try Store.openOrCreate(at: path, unlocking: .password(password))
     let summary = try Move(database: database, store: store, seal: seal).run()
     let (rowCount, recordCount) = (try database.count(), try store.query(Note.self).count())
     try store.close()

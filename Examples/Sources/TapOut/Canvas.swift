@@ -16,9 +16,7 @@ struct Canvas<Tap: Drawable> {
     options.writing = .leased(idle: .milliseconds(20))
     options.lockTimeout = .seconds(5)
     let key = Credential.key(try Self.key(besides: path))
-    do { store = try Store.open(at: path, unlocking: key, options: options) } catch let error as NotelogError
-      where error.code == .notFound
-    { store = try Store.create(at: path, unlocking: key, options: options) }
+    store = try Store.openOrCreate(at: path, unlocking: key, options: options)
   }
 
   private static func key(besides path: String) throws -> [UInt8] {

@@ -63,6 +63,15 @@ extension Store {
     try await offPool { try open(at: path, unlocking: credential, options: options) }
   }
 
+  /// Opens a store, or creates it where there is none, with what the closure puts into it. As the other,
+  /// without blocking the caller's thread: the closure runs elsewhere.
+  public static func openOrCreate(
+    at path: String, unlocking credential: Credential, options: Options = Options(),
+    filling body: @escaping @Sendable (Store) throws -> Void = { _ in }
+  ) async throws -> Store {
+    try await offPool { try openOrCreate(at: path, unlocking: credential, options: options, filling: body) }
+  }
+
   /// Makes everything durable and closes the store. As the other, without blocking the caller's thread.
   public func close() async throws { try await offPool { try self.close() } }
 

@@ -61,11 +61,45 @@ extension Store {
     return try about(storage, open(in: storage, unlocking: credential, options: options))
   }
 
-  static func create(
-    in storage: any Storage, unlocking credential: Credential, options: Options,
+  /// Opens a store, or creates it where there is none, with what belongs into it from the start.
+  ///
+  /// Of several processes that do so at once, one creates the store and the others open it. A store is
+  /// created where `create` does so, and nowhere else: never in the place of a damaged one, nor beside other
+  /// files.
+  ///
+  /// - Parameters:
+  ///   - path: The folder's path; `.notelog` is the usual ending.
+  ///   - credential: What unlocks the store, also from now on where it is created.
+  ///   - options: Options.
+  ///   - body: Writes what belongs into a store that was created, durably. It isn't called where one is
+  ///     opened.
+  /// - Returns: The store, unlocked.
+  /// - Throws: What `open` throws, and `create`: `alreadyExists` where the folder holds something else, or
+  ///   what is left of a store.
+  public static func openOrCreate(
+    at path: String, unlocking credential: Credential, options: Options = Options(),
     filling body: (Store) throws -> Void = { _ in }
   ) throws -> Store {
-    let creation = try about(storage, Creation(in: storage))
+    let storage = SystemStorage(path: path)
+    // Where the folder is there, nobody needs the one above it.
+    if (try? storage.names(in: "")) == nil { _ = try folder(path) }
+    return try create(
+      in: storage, unlocking: credential, options: options, opensExisting: true, filling: body)
+  }
+
+  static func create(
+    in storage: any Storage, unlocking credential: Credential, options: Options,
+    opensExisting: Bool = false, filling body: (Store) throws -> Void = { _ in }
+  ) throws -> Store {
+    let creation: Creation
+    do throws(NotelogError) {
+      creation = try about(storage, Creation.begin(in: storage, waiting: options.lockTimeout))
+    } catch {
+      guard opensExisting, error.code == .alreadyExists else { throw error }
+      do throws(NotelogError) {
+        return try about(storage, open(in: storage, unlocking: credential, options: options))
+      } catch let failure { throw failure.code == .notFound ? error : failure }
+    }
     do {
       let store = try about(storage, make(in: storage, unlocking: credential, options: options))
       do { try body(store) } catch {

@@ -16,6 +16,17 @@ struct Creation {
   private let storage: any Storage
   private let mark: any StorageFile
 
+  /// Begins, and waits for as long for whoever is making a store in the folder now.
+  static func begin(in storage: any Storage, waiting timeout: Duration) throws(NotelogError) -> Creation {
+    let end = ContinuousClock.now.advanced(by: timeout)
+    while true {
+      do { return try Creation(in: storage) } catch {
+        guard error.code == .busy, ContinuousClock.now < end else { throw error }
+        pauseThread(.milliseconds(5))
+      }
+    }
+  }
+
   /// Begins, in a folder that holds nothing, or what an interrupted creation left, which is removed.
   ///
   /// - Throws: `alreadyExists` where the folder holds anything else; `busy` where a store is being made in it
@@ -28,6 +39,8 @@ struct Creation {
     guard isEmpty || Self.isUnfinished(names) else { throw Self.notEmpty(names) }
     do throws(StorageError) {
       mark = try storage.openLocked(FileName.creating, .createIfMissing, .exclusive)
+      // Who had it locked may have given up and removed it: then it keeps nobody out.
+      if !mark.isNamed { throw StorageError(.lock, FileName.creating, errno: SystemErrno.wouldBlock) }
       if isEmpty, Self.isBegunMark(mark) {
         try mark.writeAll(Self.content.rawSpan, at: 0)
         try mark.makeDurable()

@@ -28,8 +28,8 @@ extension Store {
     public var isReadOnly = false
     /// When the store's lock is held, where it is open for writing.
     public var writing = WritingPolicy.held
-    /// How long another process's lock is waited for before `busy` is thrown: at opening, and with leased
-    /// writing at each write.
+    /// How long another process's lock is waited for before `busy` is thrown: at creating and opening, and
+    /// with leased writing at each write.
     public var lockTimeout = Duration.zero
     /// Whether what other processes commit is taken in by itself as it comes, where this one doesn't hold the
     /// lock: `Store.refresh()` without being asked. Observing a store does so too.

@@ -51,10 +51,10 @@ struct Shelf: Record {
     let path = folder.path
     let password = "correct horse battery staple"
     do {
-      let store = try Store.create(at: path, unlocking: .password(password))
+      let store = try Store.openOrCreate(at: path, unlocking: .password(password))
       try store.close()
     }
-    let store = try Store.open(at: path, unlocking: .password(password))
+    let store = try Store.openOrCreate(at: path, unlocking: .password(password))
     let soup = Recipe(title: "Soup", steps: Steps(lines: ["Boil water.", "Add the rest."]))
     try store.write { tx in
       try tx.put(soup)
@@ -89,23 +89,25 @@ struct Shelf: Record {
     try store.close()
   }
 
-  @Test func `the example of errors opens a store, or makes it, or says who has it`() throws {
+  @Test func `the example of errors uses a store, or asks for another password, or says who has it`() throws {
     let folder = try TemporaryFolder()
     let path = folder.path
-    let password = "correct horse battery staple"
     var stores: [Store] = []
     func use(_ store: Store) { stores.append(store) }
-    for expected in [1, 1] {
+    var questionCount = 0
+    func askAgain() { questionCount += 1 }
+    try Store.create(at: path, unlocking: .password("one")).close()
+    for (password, expected) in [("another", 0), ("one", 1), ("one", 1)] {
       do {
-        let store = try Store.open(at: path, unlocking: .password(password))
+        let store = try Store.openOrCreate(at: path, unlocking: .password(password))
         use(store)
-      } catch let error as NotelogError where error.code == .notFound {
-        use(try Store.create(at: path, unlocking: .password(password)))
+      } catch let error as NotelogError where error.code == .wrongPassword {
+        askAgain()
       } catch let error as NotelogError where error.code == .busy {
         print(error.localizedDescription)  // for the user
         print(error.message)  // for you: which folder, and which process has it
       }
-      #expect(stores.count == expected)
+      #expect(stores.count == expected && questionCount == 1)
     }
     for store in stores { try store.close() }
   }

@@ -13,15 +13,6 @@ struct Sighting: Record {
   }
 }
 
-/// Opens the store, or makes it where there is none.
-func openStore(at path: String, _ credential: Credential) throws -> Store {
-  do {
-    return try Store.open(at: path, unlocking: credential)
-  } catch let error as NotelogError where error.code == .notFound {
-    return try Store.create(at: path, unlocking: credential)
-  }
-}
-
 let password = "correct horse battery staple"
-let store = try openStore(at: "birds.notelog", .password(password))
+let store = try Store.openOrCreate(at: "birds.notelog", unlocking: .password(password))
 print("The store is open.")
