@@ -115,6 +115,30 @@ extension Store {
     }
   }
 
+  /// Creates a store that is in memory alone: for previews and for tests.
+  ///
+  /// It is a store as any other, down to its sealed bytes, but nothing of it is on a disk. It is gone when the
+  /// last reference to it goes; snapshots, queries and observers have one. A backup of it is a folder, as of
+  /// every store.
+  ///
+  /// - Parameters:
+  ///   - credential: What unlocks the store; nil for a random key, which nobody has: once it is locked, only
+  ///     its ``Store/unlockRoot()`` from before unlocks it.
+  ///   - options: Options. There is no other process to share the store with, and unless one is given, the
+  ///     device's secret is a random one in memory, too.
+  /// - Returns: The store, unlocked.
+  /// - Throws: `invalidArgument` for a credential that is none.
+  public static func inMemory(
+    unlocking credential: Credential? = nil, options: Options = Options()
+  ) throws -> Store {
+    func random() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: .min ... .max) } }
+    var options = options
+    (options.writing, options.followsOtherProcesses) = (.held, false)
+    let secret = random()
+    if case .standard = options.deviceSecret { options.deviceSecret = .kept { _ in secret } }
+    return try create(in: MemoryStorage(), unlocking: credential ?? .key(random()), options: options)
+  }
+
   /// Makes keyring and journal.
   private static func make(
     in storage: any Storage, unlocking credential: Credential, options: Options

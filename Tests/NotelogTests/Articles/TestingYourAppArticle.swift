@@ -18,6 +18,12 @@ import Testing
     }
   }
 
+  func makePreviewStore() throws -> Store {
+    let store = try Store.inMemory()
+    try store.putAll([Sketch(topic: "birds", title: "Hoopoe"), Sketch(topic: "trees", title: "Willow")])
+    return store
+  }
+
   /// A store in a folder that goes away with the test.
   final class TestStore {
     static let key = Credential.key([UInt8](repeating: 7, count: 32))
@@ -33,6 +39,14 @@ import Testing
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  @Test func `a store in memory needs no folder, and a preview's has its records`() throws {
+    let store = try Store.inMemory()
+    try store.putAll([Sketch(topic: "birds", title: "Hoopoe")])
+    #expect(try store.query(Sketch.self).first()?.title == "Hoopoe")
+    #expect(try makePreviewStore().query(Sketch.self).count() == 2)
+    #expect(try Store.inMemory(unlocking: TestStore.key).query(Sketch.self).count() == 0)
   }
 
   @Test func `the list opens titles, and nothing else`() throws {

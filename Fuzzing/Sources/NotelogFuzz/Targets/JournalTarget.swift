@@ -91,7 +91,7 @@ enum JournalTarget: FuzzTarget {
   }
 
   private static func salvage(_ files: [String: [UInt8]]) {
-    let target = MemoryStorage()
+    let target = MemoryStorage([:])
     guard
       (try? Journal.salvage(
         from: MemoryStorage(files), to: target, keepsPossiblyStale: true, options: SampleStore.options))

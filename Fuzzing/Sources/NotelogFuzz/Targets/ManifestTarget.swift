@@ -8,7 +8,7 @@
 /// Restores a sound backup whose manifest was changed.
 enum ManifestTarget: FuzzTarget {
   private static let backup: [String: [UInt8]] = {
-    let target = MemoryStorage()
+    let target = MemoryStorage([:])
     do { _ = try Journal.backup(from: MemoryStorage(SampleStore.files), to: target, random: 1) } catch {
       fatalError("the sample could not be backed up: \(error)")
     }
@@ -33,7 +33,7 @@ enum ManifestTarget: FuzzTarget {
     }
     files[BackupManifest.fileName] = manifest
     files[BackupManifest.copyName] = nil
-    let target = MemoryStorage()
+    let target = MemoryStorage([:])
     _ = try Journal.restore(from: MemoryStorage(files), to: target)
     try StoreUse.goOn(in: target)
   }
