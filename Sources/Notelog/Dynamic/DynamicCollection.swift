@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Plain fields are read while the store is locked. Writing needs an unlocked store: without a schema in
 /// code, the stored one is the only word on what must be sealed, and only the unlocked store can check it.
-public struct DynamicCollection: Sendable {
+public struct DynamicCollection: Sendable, Opaque {
   let store: Store
   let plan: CollectionPlan
 
@@ -114,7 +114,7 @@ extension DynamicCollection {
 // MARK: - A record read without a record type: what the tool and a dump see.
 
 /// A record whose fields are read by name, as the stored schema describes them.
-public struct DynamicEntry: Sendable, Identifiable {
+public struct DynamicEntry: Sendable, Identifiable, Opaque {
   /// A field as it lies in a record.
   public struct Field: Sendable, Hashable {
     /// The field's name; `field 7` where the schema doesn't know the number.

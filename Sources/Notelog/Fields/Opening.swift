@@ -290,7 +290,7 @@ final class HeldKey {
 // MARK: - How many sealed fields were opened.
 
 /// Counts what was opened, so that a test can say that nothing else was.
-public final class FieldMetrics: Sendable {
+public final class FieldMetrics: Sendable, Opaque {
   /// The counts of fields and of bytes of some of the threads, on two cache lines of their own: threads that
   /// open fields side by side don't pull one line to and fro.
   private let counts: InlineArray<128, Atomic<Int>>

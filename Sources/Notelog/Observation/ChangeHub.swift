@@ -128,7 +128,7 @@ final class ChangeHub: Sendable {
 // MARK: - The changes that wait for one observer.
 
 /// A bounded queue between the commits and an observer.
-final class ChangeSubscription: Sendable {
+final class ChangeSubscription: Sendable, Opaque {
   /// So many commits wait one by one; what comes on top is put together with the last.
   let waitingCountMax: Int
 

@@ -13,7 +13,7 @@ import NotelogBase
 ///
 /// `Query<Note>` is one of a record type, whose fields are named by key paths. `Query<DynamicEntry>`, which
 /// ``DynamicCollection/query()`` makes, names them by their names.
-public struct Query<R>: Sendable {
+public struct Query<R>: Sendable, Opaque {
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
   let moment: Snapshot?

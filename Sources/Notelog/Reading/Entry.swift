@@ -13,7 +13,7 @@ import NotelogBase
 /// An entry holds the record's bytes as they were when it was read; later changes don't show in it. Reading a
 /// sealed field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
 @dynamicMemberLookup
-public struct Entry<R: Record>: Sendable, Identifiable {
+public struct Entry<R: Record>: Sendable, Identifiable, Opaque {
   let stored: OwnedRecord
   let reader: RecordReader<R>
 
@@ -114,7 +114,7 @@ extension Store {
 /// A content reads the value that its entry had. When the record gets another, or is removed, the old one may
 /// be gone at once, and is after the next compaction: reading then throws `snapshotExpired`. A
 /// ``StoreSnapshot`` keeps it.
-public struct FieldContent: Sendable {
+public struct FieldContent: Sendable, Opaque {
   private enum Source: Sendable {
     /// Opened as a whole each time: it stands in the record, or was compressed or padded as one.
     case whole(@Sendable () throws(NotelogError) -> [UInt8])

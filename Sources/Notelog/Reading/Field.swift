@@ -12,7 +12,7 @@ import Synchronization
 /// ```
 ///
 /// It may be used from any thread, for as long as the store is open, also after the schema has changed.
-public struct Field<R: Record, Value: FieldValue>: Sendable {
+public struct Field<R: Record, Value: FieldValue>: Sendable, Opaque {
   @usableFromInline let handle: FieldHandle
 }
 

@@ -58,7 +58,7 @@ extension Store: RecordSource {
 ///
 /// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot
 /// goes. Keys are not part of it: what is locked later can't be opened through it either.
-public final class StoreSnapshot: RecordSource, Sendable {
+public final class StoreSnapshot: RecordSource, Sendable, Opaque {
   let store: Store
   let moment: Snapshot
 

@@ -5,7 +5,7 @@ import NotelogBase
 import NotelogCrypto
 
 /// A secret that one of the keyring's slots accepts.
-public enum Credential: Sendable {
+public enum Credential: Sendable, Opaque {
   /// A password, which is not empty. It is brought into Unicode's normal form C, so that it doesn't depend on
   /// the keyboard.
   case password(String)
@@ -271,9 +271,7 @@ extension Secret {
   }
 }
 
-extension SecretBytes: CustomStringConvertible, CustomReflectable {
+extension SecretBytes: CustomStringConvertible, Opaque {
   /// How many bytes there are, and nothing of them.
   public var description: String { "\(byteCount) secret bytes" }
-  /// Nothing.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }

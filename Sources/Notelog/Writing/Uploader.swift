@@ -9,7 +9,7 @@ import NotelogFormat
 ///
 /// It belongs to one field of one record, and opens nowhere else. Where no record refers to it when this
 /// object goes, it is dead, and the next compaction frees its space.
-public final class Upload<R: Record>: Sendable {
+public final class Upload<R: Record>: Sendable, Opaque {
   /// The record's id.
   public let id: RecordID
   /// The value's length.
