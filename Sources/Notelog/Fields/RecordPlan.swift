@@ -98,8 +98,7 @@ final class RecordPlan<R: Record>: Sendable {
       }
       throw NotelogError(
         .invalidArgument,
-        "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path): read a computed property that is none from "
-          + "record(); and a protocol's key path is none of a type's, have the protocol ask for the path (see the article Queries)"
+        "the schema of \(R.self) (\(collection.schema.name)) declares no field for \(path): name a struct's field, as in value(of: \\.login.site); read a computed property that is none from record(); and a protocol's key path is none of a type's, have the protocol ask for the path (see the article Queries)"
       )
     }
     return slot

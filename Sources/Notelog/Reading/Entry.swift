@@ -34,7 +34,8 @@ public struct Entry<R: Record>: Sendable, Identifiable, Opaque {
 
   /// The value of a field; what the stored record lacks has its initial value.
   ///
-  /// - Parameter path: A property that the schema declares as a field.
+  /// - Parameter path: A property that the schema declares as a field, or one of a struct that the record
+  ///   holds: `\.login.site`.
   /// - Returns: The value.
   /// - Throws: `locked`, `missingKey`, `tampered`, `typeMismatch` or `damaged`.
   public func value<Value>(of path: KeyPath<R, Value>) throws -> Value {
