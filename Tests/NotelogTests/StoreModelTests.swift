@@ -109,11 +109,8 @@ private final class StoreModel {
   }
 
   private func put() throws {
-    var page = page(random.oneIn(4) ? someID() ?? newID() : newID())
+    let page = page(random.oneIn(4) ? someID() ?? newID() : newID())
     guard !isLocked else {
-      // Where all sealed fields are as they were initially, a known record's are carried over:
-      // LockedPutTests.
-      if page.title.isEmpty { page.title = "t" }
       return try expectLocked { try self.store.write { tx in _ = try tx.put(page) } }
     }
     var next = content

@@ -100,9 +100,9 @@ extension Store {
 /// try batch.commit()
 /// ```
 ///
-/// Where records carry something over from what they replace, because their type doesn't declare all fields
-/// of the collection or a key is locked (see ``Transaction/put(_:if:)``), they are kept as they are, and
-/// sealed one after another when they are committed.
+/// Where what records replace has a say, because their type doesn't declare all fields of the collection or a
+/// key is locked (see ``Transaction/put(_:if:)``), they are kept as they are, and sealed one after another
+/// when they are committed.
 ///
 /// A batch belongs to one thread, and several threads' batches are sealed side by side. Once its memory has
 /// grown to what a transaction needs, putting allocates nothing any more. What is not committed when the
@@ -118,7 +118,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   private var keys: SealingKeys
   /// The ids put, so that none is there twice.
   private var written: Set<ID16> = []
-  /// Records that carry something over from what they replace: they are sealed when they are committed.
+  /// Records in which what they replace has a say: they are sealed when they are committed.
   private var waiting: [R] = []
   private var mustWait = false
 
@@ -148,7 +148,11 @@ public struct RecordBatch<R: Record>: ~Copyable {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
     }
     if mustWait {
-      do { try store.refuseLocked(record, plan) } catch {
+      do {
+        var buffer = ReadBuffer()
+        let stored = try store.read(id, in: collection.number, &buffer)
+        _ = try store.slotsToWrite(of: record, over: stored, plan)
+      } catch {
         written.remove(id.bytes)
         throw error
       }

@@ -151,26 +151,34 @@ extension Transaction {
   }
 }
 
-// MARK: - Fields under locked keys of records that are put whole: what may stay as it is.
+// MARK: - Fields under locked keys of records that are put whole.
 
 extension Store {
-  /// Whether a field is under a locked key, and the record has nothing for it: nil, or the initial value
-  /// where there is an earlier version.
-  func isLeft<R: Record>(
-    _ slot: RecordPlan<R>.Slot, of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
-  ) throws(NotelogError) -> Bool {
-    let field = plan.collection.fields[slot.index]
-    guard field.isSealed, try lockRefusal(of: slot, of: record, over: stored, plan) != nil else {
-      return false
+  /// The fields to be written of a record that is put, each with its slot. One under a locked key is left out
+  /// where it is nil, is nil initially, and no earlier version has it: a record that lacks it says the same.
+  ///
+  /// - Throws: `locked` where another field is under a locked key.
+  func slotsToWrite<R: Record>(
+    of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
+  ) throws(NotelogError) -> [Int: Int] {
+    var written: [Int: Int] = [:]
+    for (number, slot) in plan.slots.enumerated() {
+      let field = plan.collection.fields[slot.index]
+      guard field.isSealed, let refusal = try lockRefusal(of: slot, of: record, plan) else {
+        written[slot.index] = number
+        continue
+      }
+      // Nil is one zero.
+      var scratch = Buffer(isSecret: true)
+      for one in [plan.prototype, record] { try? slot.access.encode(one, &scratch) }
+      let isNil = field.isOptional && scratch.count == 2 && scratch.bytes.isZero
+      guard isNil, try stored?.find(field.number) == nil else {
+        var error = NotelogError(crypto: refusal, plan.collection.place(slot.index, record.id))
+        error.message += ", or use update, which keeps what it doesn't set"
+        throw error
+      }
     }
-    let isInitial = try plan.hasInitialValue(record, slot.definition)
-    if isInitial, stored != nil { return true }
-    // Nil stands for what is stored, or for an initial value that is nil too.
-    let isStored = try stored?.find(field.number) != nil
-    guard field.isOptional, isInitial || isStored else { return false }
-    var scratch = Buffer(isSecret: true)
-    do { try slot.definition.access.encode(record, &scratch) } catch { return false }
-    return scratch.count == 1
+    return written
   }
 
   /// Whether values of a collection's fields can't be sealed now, or for some records can't.
@@ -182,35 +190,17 @@ extension Store {
     }
   }
 
-  /// Why a field's value can't be sealed; where the record names the key, of the one that it names or of the
-  /// one that its last version named.
+  /// Why a field's value can't be sealed, under the key that the record names if it names one.
   private func lockRefusal<R: Record>(
-    of slot: RecordPlan<R>.Slot, of record: R, over stored: OwnedRecord?, _ plan: RecordPlan<R>
+    of slot: RecordPlan<R>.Slot, of record: R, _ plan: RecordPlan<R>
   ) throws(NotelogError) -> CryptoError? {
     let field = plan.collection.fields[slot.index]
     guard field.isKeyChosen else { return lockRefusal(of: field.keys.last ?? 0) }
-    if let stored = try stored?.find(field.number), let refusal = lockRefusal(of: stored.keyReference) {
-      return refusal
-    }
     guard let keySlot = plan.slot(ofField: field.keyField) else { return nil }
     var scratch = Buffer()
     do { try plan.slots[keySlot].definition.access.encode(record, &scratch) } catch { return nil }
     let choice = try plan.collection.choice(
       for: slot.index, named: scratch.bytes, or: .invalidArgument)
     return lockRefusal(of: choice.keys.last ?? 0)
-  }
-
-  /// Refuses a record that has a value for a field under a locked key.
-  func refuseLocked<R: Record>(_ record: R, _ plan: RecordPlan<R>) throws(NotelogError) {
-    var buffer = ReadBuffer()
-    let stored = try read(record.id, in: plan.collection.number, &buffer)
-    for slot in plan.slots {
-      guard plan.collection.fields[slot.index].isSealed,
-        let refusal = try lockRefusal(of: slot, of: record, over: stored, plan)
-      else { continue }
-      guard try isLeft(slot, of: record, over: stored, plan) else {
-        throw NotelogError(crypto: refusal, "sealing \(plan.collection.place(slot.index, record.id))")
-      }
-    }
   }
 }

@@ -136,16 +136,16 @@ extension Transaction {
   /// Writes a record, in the place of an earlier version if there is one.
   ///
   /// Fields that the type doesn't declare, because a newer version of the app or another type added them, are
-  /// carried over as they are. So are sealed fields under a locked key, unopened, where the record has nil or
-  /// the initial value in them: with its key unlocked that value would be written. To change single fields,
-  /// ``update(_:_:if:_:)`` says which.
+  /// carried over as they are. All others are written: where a key is locked that one of them needs, the
+  /// record is refused, and ``update(_:_:if:_:)`` changes fields that need none. Only a field that is nil, and
+  /// that no earlier version of the record has, needs no key.
   ///
   /// - Parameters:
   ///   - record: The record. All its sealed fields are sealed anew.
   ///   - condition: What must be so.
   /// - Returns: The record's id.
-  /// - Throws: `locked`, `conflict`, `limitExceeded`, `schemaConflict`, and what a value's encoding throws.
-  ///   Where there is a record of another type under the id, the transaction's commit throws `conflict`, and
+  /// - Throws: `locked` where the key of a field is; `conflict`, `limitExceeded`, `schemaConflict`, and what a
+  ///   value's encoding throws. Where there is a record of another type under the id, the transaction's commit throws `conflict`, and
   ///   nothing of it is written.
   @discardableResult
   public mutating func put<R: Record>(_ record: R, if condition: WriteCondition = .always) throws
@@ -154,7 +154,7 @@ extension Transaction {
     let plan = try plan(for: R.self)
     try check(condition, record.id, plan.collection)
     if plan.hasRetired { try plan.refuseRetired(record) }
-    if plan.leavesFields || plan.collection.hasChosenKeys && store.hasLockedKey(plan.collection) {
+    if plan.leavesFields {
       try putOver(record, plan)
       return record.id
     }
@@ -162,21 +162,16 @@ extension Transaction {
       try plan.gather(record, into: &encoder)
       try emit(record.id, plan.collection)
     } catch {
-      guard error.code == .locked else { throw error }
+      guard error.code == .locked || error.code == .missingKey else { throw error }
       try putOver(record, plan)
     }
     return record.id
   }
 
-  /// Writes a record over its last version: what the type doesn't declare is carried over, and what is under
-  /// a locked key and was left alone.
+  /// Writes a record over its last version: what the type doesn't declare is carried over.
   private mutating func putOver<R: Record>(_ record: R, _ plan: RecordPlan<R>) throws(NotelogError) {
     let stored = try read(record.id, plan.collection)
-    var written: [Int: Int] = [:]
-    for (number, slot) in plan.slots.enumerated()
-    where try !store.isLeft(slot, of: record, over: stored, plan) {
-      written[slot.index] = number
-    }
+    let written = try store.slotsToWrite(of: record, over: stored, plan)
     try merge(record.id, over: stored, plan.collection, changed: Set(written.keys)) { index, scratch in
       guard let number = written[index] else { return }
       try plan.slots[number].definition.access.encode(record, &scratch)

@@ -119,7 +119,6 @@ private let locked = NotelogError(.locked, "")
       try store.write { tx in try tx.update(Belonging.self, item.id) { $0.set(\.shelter, new) } }
     }
     #expect(throws: locked) { try store.write { tx in try tx.put(Cover(id: item.id, shelter: new)) } }
-    // A whole record that has nothing for what is locked: its value would be lost.
     #expect(throws: locked) { try store.write { tx in try tx.put(Belonging(id: item.id, shelter: new)) } }
     #expect(throws: locked) { try store.putAll([Belonging(id: item.id, shelter: new)]) }
     try store.unlock(TemporaryFolder.key)
@@ -128,31 +127,31 @@ private let locked = NotelogError(.locked, "")
   }
 
   @Test(arguments: [false, true])
-  func `a whole record is put while its key is locked, where it has nothing for what is sealed under it`(
+  func `a whole record is put if the key is open that it names, whatever was named before`(
     isBatched: Bool
   ) throws {
     let folder = try TemporaryFolder()
     let store = try Shelter.makeStore(folder)
-    let items = [
-      Belonging(title: "h", name: "n", secret: "s"),
-      Belonging(title: "w", name: "n", shelter: .work, secret: "s"),
-    ]
-    try store.putAll(items)
+    let home = LooseBelonging(secret: "s")
+    let (other, work) = (LooseBelonging(secret: "s"), LooseBelonging(shelter: "work", secret: "s"))
+    try store.putAll([home, other, work])
     store.lock()
-    func put(_ item: Belonging) throws {
-      if isBatched { try store.putAll([item]) } else { try store.write { tx in try tx.put(item) } }
+    func put(_ id: RecordID, _ shelter: String, _ secret: String) throws {
+      let loose = LooseBelonging(id: id, shelter: shelter, secret: secret)
+      if isBatched { try store.putAll([loose]) } else { try store.write { tx in try tx.put(loose) } }
     }
-    try put(Belonging(id: items[0].id, title: "h2"))
-    try put(Belonging(id: items[1].id, title: "w2", shelter: .work, secret: "s2"))
-    #expect(throws: locked) { try put(Belonging(id: items[0].id, title: "h3", secret: "s3")) }
-    #expect(throws: locked) { try put(Belonging(title: "new", secret: "s")) }
+    // As it is with both keys open: what the record has takes the place of what there was, also where it has
+    // nothing.
+    try put(work.id, "work", "s2")
+    try put(other.id, "work", "")
+    for (id, secret) in [(home.id, "s2"), (home.id, ""), (work.id, ""), (RecordID(), "")] {
+      #expect(throws: locked) { try put(id, "home", secret) }
+    }
     try store.unlock(TemporaryFolder.key)
-    #expect(
-      try store.get(Belonging.self, items[0].id)?.record()
-        == Belonging(id: items[0].id, title: "h2", name: "n", secret: "s"))
-    #expect(
-      try store.get(Belonging.self, items[1].id)?.record()
-        == Belonging(id: items[1].id, title: "w2", shelter: .work, secret: "s2"))
+    for (id, shelter, secret) in [(home.id, "home", "s"), (other.id, "work", ""), (work.id, "work", "s2")] {
+      let record = try #require(try store.get(LooseBelonging.self, id)).record()
+      #expect(record.shelter == shelter && record.secret == secret)
+    }
   }
 
   @Test func `a record that names no key, or none of the field's, is refused when it is put`() throws {

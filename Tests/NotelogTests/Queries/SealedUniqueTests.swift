@@ -157,7 +157,8 @@ private let locked = NotelogError(.locked, "")
       try store.write { tx in try tx.update(Colleague.self, people[1].id) { $0.set(\.email, "x") } }
     }
     try store.write { tx in try tx.update(Colleague.self, people[1].id) { $0.set(\.name, "renamed") } }
-    try store.write { tx in try tx.put(Colleague(id: people[2].id, name: "kept")) }
+    try store.write { tx in try tx.put(ColleagueName(id: people[2].id, name: "kept")) }
+    #expect(throws: locked) { try store.write { tx in try tx.put(Colleague(id: people[2].id)) } }
     try store.write { tx in _ = try tx.delete(Colleague.self, people[3].id) }
     try store.unlock(TemporaryFolder.key)
     #expect(try store.get(Colleague.self, people[2].id)?.email == people[2].email)
