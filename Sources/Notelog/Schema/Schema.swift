@@ -348,14 +348,16 @@ extension Sealed where Value == EncodedJSON? {
 /// ```
 ///
 /// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type
-/// or by field names, is refused with `conflict`, which names the record that has the value. A record that
-/// has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes, unless the
+/// or by field names, is refused with `conflict`, which names the record that has the value. The commit says
+/// it, as a transaction is looked at as it is in the end; ``Transaction/checkUnique()`` asks earlier. A record
+/// that has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes, unless the
 /// field is sealed and reveals equality ignoring case.
 ///
 /// The fields are plain and indexed, or sealed and say what the rule reveals,
 /// ``Sealed/revealingEquality(ignoringCase:)``: an index leads to the records that may have the value. Writing
-/// a sealed one needs the field's key, and every other one that it was sealed under before. (Where some record lacks a field, as it was written before there was one,
-/// no index does, and all are gone through for each record that is written.) The rule is for what is written
+/// a sealed one needs the field's key, and every other one that it was sealed under before. (Where some record
+/// lacks a field, as it was written before there was one, no index does, and all are gone through for each
+/// record that is written.) The rule is for what is written
 /// from then on; records that there are already aren't looked at. It goes when a type declares its fields
 /// without it, and stays when one leaves them out.
 public struct Unique<R: Record> {

@@ -4,6 +4,23 @@ import NotelogBase
 import NotelogCrypto
 import NotelogFormat
 
+extension Transaction {
+  /// Checks what has been written so far against the rules of ``Unique``, as the commit will in the end.
+  ///
+  /// ```swift
+  /// try tx.put(account)
+  /// do { try tx.checkUnique() } catch let error as NotelogError where error.code == .conflict {
+  ///   try tx.update(Account.self, account.id) { $0.set(\.user, free) }
+  /// }
+  /// ```
+  ///
+  /// What was written stays so: a closure that goes on after a conflict changes it or deletes it.
+  ///
+  /// - Throws: `conflict`, with the record that has the values; others as they are met.
+  /// - Complexity: That of the check at the commit: all records written so far are looked up.
+  public func checkUnique() throws { try UniqueCheck.run(self) }
+}
+
 /// Looks a transaction's records up among those that there are. Whoever asks has the turn: nobody else
 /// decides meanwhile what is written.
 struct UniqueCheck: ~Copyable {

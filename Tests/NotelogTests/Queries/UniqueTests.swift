@@ -125,6 +125,40 @@ private struct StrictAccount: Record {
     }
   }
 
+  @Test func `a transaction is asked before its end, and may go on after a conflict`() throws {
+    let folder = try TemporaryFolder()
+    let (store, accounts) = try store(in: folder)
+    var account = Self.account(100)
+    account.email = accounts[7].email
+    try store.write { tx in
+      try tx.checkUnique()
+      try tx.put(account)
+      isRefused(naming: accounts[7].id) { try tx.checkUnique() }
+      // As it was written, and not as it was: the record is still in the transaction.
+      #expect(try tx.get(Account.self, account.id)?.email == accounts[7].email)
+      isRefused(naming: accounts[7].id) { try tx.checkUnique() }
+      try tx.update(Account.self, account.id) { $0.set(\.email, "free") }
+      try tx.checkUnique()
+      let other = Self.account(100)
+      try tx.put(other)
+      isRefused { try tx.checkUnique() }
+      try tx.delete(Account.self, other.id)
+      // What another record of the transaction gives up is free.
+      try tx.update(Account.self, accounts[7].id) { $0.set(\.email, "given up") }
+      try tx.update(Account.self, account.id) { $0.set(\.email, accounts[7].email) }
+      try tx.checkUnique()
+    }
+    #expect(try store.get(Account.self, account.id)?.email == accounts[7].email)
+    // Who doesn't ask is told at the end, and who asks and goes on all the same, too.
+    isRefused {
+      try store.write { tx in
+        try tx.put(Self.account(3))
+        isRefused { try tx.checkUnique() }
+      }
+    }
+    #expect(try store.query(Account.self).count() == 21)
+  }
+
   @Test func `a transaction is looked at as it is in the end`() throws {
     let folder = try TemporaryFolder()
     let (store, accounts) = try store(in: folder)
