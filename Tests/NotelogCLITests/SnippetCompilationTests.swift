@@ -73,6 +73,31 @@ import Testing
     #expect(answer.out.contains("'as' test is always true"), "\(answer.out)")
   }
 
+  /// The trap: the compiler said that the type of a path could not be inferred, or nothing of JSON.
+  @Test func `a property that can't be a field is told what to do`() throws {
+    for line in [
+      "Plain(\"tags\", \\.tags)", "Sealed(\"tags\", \\.tags)", "Sealed(\"tags\", \\.tags, key: \"k\")",
+    ] {
+      try bench.write(
+        "tags.swift",
+        """
+        import Notelog
+        struct Post: Record {
+          var id = RecordID()
+          var title = ""
+          var tags: [String] = []
+          static let schema = Schema<Post>("post") {
+            Plain("title", \\.title)
+            \(line)
+          }
+        }
+        """)
+      let answer = try compile(["tags.swift"], "-Onone")
+      #expect(answer.code != 0)
+      #expect(answer.out.contains("json:") && answer.out.contains("is unavailable"), "\(answer.out)")
+    }
+  }
+
   @Test func `every step of the tutorial compiles by itself, without a warning`() throws {
     let folder = Page.root.appending(path: "Sources/Notelog/Notelog.docc/Tutorials")
     let tutorial = try String(contentsOf: folder.appending(path: "YourFirstStore.tutorial"), encoding: .utf8)

@@ -192,6 +192,17 @@ extension Plain where Value == EncodedJSON? {
   }
 }
 
+extension Plain where Value == EncodedJSON {
+  /// What a property gets whose type is no ``FieldValue``: the compiler says what to do.
+  @available(
+    *, unavailable,
+    message: "this type is no FieldValue: keep a Codable one as JSON by Plain(\"name\", json: \\.property)"
+  )
+  @_disfavoredOverload
+  public init<Other>(_ name: String, _ path: FieldPath<R, Other>, indexed: Bool = false, formerly: String...)
+  { fatalError("it is unavailable") }
+}
+
 // MARK: - A field whose values only a key opens.
 
 /// The name of the key that seals fields which name no other.
@@ -333,6 +344,19 @@ extension Sealed where Value == EncodedJSON? {
   ) {
     self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
   }
+}
+
+extension Sealed where Value == EncodedJSON {
+  /// What a property gets whose type is no ``FieldValue``: the compiler says what to do.
+  @available(
+    *, unavailable,
+    message: "this type is no FieldValue: keep a Codable one as JSON by Sealed(\"name\", json: \\.property)"
+  )
+  @_disfavoredOverload
+  public init<Other>(
+    _ name: String, _ path: FieldPath<R, Other>, key: String = defaultKeyName,
+    compressed: Bool = false, padded: Bool = false, formerly: String...
+  ) { fatalError("it is unavailable") }
 }
 
 // MARK: - A line of a schema that says what no two records share.
