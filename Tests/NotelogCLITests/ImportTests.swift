@@ -149,11 +149,12 @@ import Testing
       found bread
       notelog search my.notelog bread $quick; echo $?
       found -i bread
+      found -i bréad
       found day | sort
       found Bread --field title
       notelog search my.notelog day -n 1 --json $quick | grep -c '"body":'
       """
-    try expect(script, .init(out: "Monday\n1\nMonday\nMonday\nTuesday\n1\n"))
+    try expect(script, .init(out: "Monday\n1\nMonday\nMonday\nMonday\nTuesday\n1\n"))
   }
 
   @Test func `a changed password opens, the old one no longer does, and an added one does too`() throws {

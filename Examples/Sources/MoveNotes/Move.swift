@@ -9,15 +9,10 @@ struct Note: Record {
   var time = Date()
   var title = ""
   var body = ""
-  var searched: String {
-    get { (title + "\n" + body).lowercased() }
-    set {}
-  }
   static let schema = Schema<Note>("note") {
     Plain("time", \.time, indexed: true)
     Sealed("title", \.title, padded: true)
     Sealed("body", \.body, padded: true)
-    Sealed("searched", \.searched, padded: true)
   }
 
   /// What is compared.

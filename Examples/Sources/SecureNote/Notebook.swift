@@ -9,16 +9,10 @@ struct Note: Record {
   var time = Date()
   var title = ""
   var body = ""
-  /// What is searched, in small letters. It is made with each write, and never read back.
-  var searched: String {
-    get { (title + "\n" + body).lowercased() }
-    set {}
-  }
   static let schema = Schema<Note>("note") {
     Plain("time", \.time, indexed: true)
     Sealed("title", \.title, padded: true)
     Sealed("body", \.body, padded: true)
-    Sealed("searched", \.searched, padded: true)
   }
 }
 
@@ -60,8 +54,10 @@ struct Notebook {
   func list(containing text: String) throws -> NoteList {
     let query = store.query(Note.self)
     guard !text.isEmpty else { return NoteList(notes: query, count: try query.count()) }
-    let found = query.where(\.searched, contains: text.lowercased()).parallel(
-      ProcessInfo.processInfo.activeProcessorCount)
+    let found = query.where(
+      .field(\.title, contains: text, ignoringCaseAndAccents: true)
+        || .field(\.body, contains: text, ignoringCaseAndAccents: true)
+    ).parallel(ProcessInfo.processInfo.activeProcessorCount)
     // Few are found fastest in the order in which they lie on the disk, many in the order in which they are
     // shown.
     let few = try found.limit(NoteList.few + 1).entries()

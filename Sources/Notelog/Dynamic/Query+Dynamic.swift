@@ -143,6 +143,21 @@ extension QueryCondition where R == DynamicEntry {
     QueryCondition(FieldCondition(fieldReference(named: name), is: text, ignoringCase: ignoringCase))
   }
 
+  /// The text field holds a text; a sealed field is opened for it. Asking throws `notFound` where there is no
+  /// such field, and `typeMismatch` where it is of another type.
+  ///
+  /// - Parameters:
+  ///   - name: The field.
+  ///   - text: What it holds; a missing value holds nothing.
+  ///   - ignoringCaseAndAccents: Whether "cafe" is found in "Café". Otherwise bytes are compared.
+  /// - Returns: The condition.
+  public static func field(
+    _ name: String, contains text: String, ignoringCaseAndAccents: Bool = false
+  ) -> QueryCondition {
+    let pattern = TextPattern(text, ignoringCaseAndAccents: ignoringCaseAndAccents)
+    return QueryCondition(FieldCondition(textOf: fieldReference(named: name)) { try pattern.isIn($0) })
+  }
+
   /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is
   /// ``DynamicValue/missing`` where the record has none.
   public static func field(

@@ -104,6 +104,14 @@ final class RecordPlan<R: Record>: Sendable {
     return slot
   }
 
+  /// Whether a key path, which may be that of a protocol, leads to the record's id.
+  func isID(_ path: PartialKeyPath<R>) -> Bool {
+    guard let path = path as? KeyPath<R, RecordID> else { return false }
+    var record = prototype
+    record.id = RecordID()
+    return record[keyPath: path] == record.id
+  }
+
   /// The place of a property's field in the collection's plan.
   func index(of path: PartialKeyPath<R>) throws(NotelogError) -> Int { slots[try slot(of: path)].index }
 
@@ -198,13 +206,17 @@ final class RecordReader<R: Record>: Sendable {
     self.isComplete = isComplete
   }
 
-  /// One field of a record; its initial value where the record lacks it.
+  /// One field of a record, its initial value where the record lacks it; or its id.
   func value<Value>(
     of path: KeyPath<R, Value>, _ stored: ScannedRecord, _ opening: inout Opening
   ) throws -> Value {
     if plan.hasRetired, plan.isRetired(path) { return plan.prototype[keyPath: path] }
     var record = plan.prototype
-    let slot = plan.slots[try plan.slot(of: path)]
+    let slot: RecordPlan<R>.Slot
+    do { slot = plan.slots[try plan.slot(of: path)] } catch {
+      guard plan.isID(path), let id = stored.id as? Value else { throw error }
+      return id
+    }
     try load(slot, stored, into: &record, &opening)
     return record[keyPath: path]
   }

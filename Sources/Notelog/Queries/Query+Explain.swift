@@ -19,13 +19,17 @@ extension Query {
     let tested = search.condition.fields
     let scanner = search.makeScanner()
     let places = try tested.map { try $0.field(scanner).index }
-    for field in (places + search.order.parts.map(\.index)).map({ collection.fields[$0] }) {
+    for field in (places + search.order.parts.map(\.index)).map({ collection.field(at: $0) }) {
       if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
     }
     let (run, candidates) = try search.way()
     let runs = run.map { [$0] } ?? candidates
     let direction = run.map { _ in search.order.direction }
-    let candidateCount = try runs?.entryCount ?? search.moment.recordCount(in: collection.number)
+    let candidateCount =
+      try search.namedIDs?.count ?? runs?.entryCount ?? search.moment.recordCount(in: collection.number)
+    let ids = search.namedIDs.map {
+      QueryPlan.Index(fields: ["id"], bounds: ["\($0.count) ids"], direction: nil)
+    }
     let indexes = (runs ?? []).map { run in
       QueryPlan.Index(
         fields: run.name.fields.map { field in
@@ -34,7 +38,8 @@ extension Query {
         bounds: run.narrowing.words, direction: direction)
     }
     return QueryPlan(
-      collection: collection.schema.name, indexes: indexes, candidateCount: candidateCount,
+      collection: collection.schema.name, indexes: ids.map { [$0] } ?? indexes,
+      candidateCount: candidateCount,
       conditionCount: tested.count, openedFields: opened,
       sortsInMemory: !question.keys.isEmpty && direction == nil, limit: question.limit,
       threadCount: direction == nil ? question.partCount : 1)
@@ -60,7 +65,8 @@ public struct QueryPlan: Sendable, Hashable {
   /// The collection's name.
   public let collection: String
   /// The indexes that lead to the records, each record by one of them: several where one of several
-  /// conditions has to hold. None where all records of the collection are gone through.
+  /// conditions has to hold. One of `id` where conditions name ids; none where all records of the collection
+  /// are gone through.
   public let indexes: [Index]
   /// How many records are read at most; a limit may end it earlier.
   public let candidateCount: Int

@@ -151,7 +151,7 @@ extension Query where R: Record {
   /// Values are in the order that their type says, and NaN comes last. Text is in the order of its UTF-8
   /// bytes, that of Unicode's numbers: the same on every machine and in every language, in memory and in an
   /// index, and for text in one normal form that of Swift's `<`. To show text in the order of somebody's
-  /// language, sort what was found.
+  /// language, sort what was found. `\.id` is no field, and sorted by in memory.
   public func sorted<Value: Comparable & FieldValue>(
     by path: FieldKeyPath<R, Value>, _ direction: SortDirection = .ascending
   ) -> Query {
@@ -230,10 +230,12 @@ extension Query where R: Record {
     self.where(.field(path, in: range))
   }
 
-  /// Only records whose text field begins with a text, byte by byte.
-  public func `where`<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, hasPrefix text: String) -> Query
-  where Value.Stored: TextValue {
-    self.where(.field(path, hasPrefix: text))
+  /// Only records whose text field begins with a text, byte by byte or without regard to case and accents: see
+  /// the condition of the same name in ``QueryCondition``.
+  public func `where`<Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>, hasPrefix text: String, ignoringCaseAndAccents: Bool = false
+  ) -> Query where Value.Stored: TextValue {
+    self.where(.field(path, hasPrefix: text, ignoringCaseAndAccents: ignoringCaseAndAccents))
   }
 
   /// Only records whose field satisfies a condition of your own; a sealed field is opened for it.
@@ -246,13 +248,13 @@ extension Query where R: Record {
   /// Only records whose text field holds a text; a sealed field is opened for it.
   ///
   /// ```swift
-  /// let found = try store.query(Note.self).where(\.body, contains: "Clark").entries()
+  /// let found = try store.query(Note.self).where(\.body, contains: "cafe", ignoringCaseAndAccents: true).entries()
   /// ```
   ///
-  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that
-  /// can be composed in two ways is two letters.
-  public func `where`<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, contains text: String) -> Query
-  where Value.Stored: TextValue {
-    self.where(.field(path, contains: text))
+  /// Otherwise the bytes of both are compared: see the condition of the same name in ``QueryCondition``.
+  public func `where`<Value: FieldValue>(
+    _ path: FieldKeyPath<R, Value>, contains text: String, ignoringCaseAndAccents: Bool = false
+  ) -> Query where Value.Stored: TextValue {
+    self.where(.field(path, contains: text, ignoringCaseAndAccents: ignoringCaseAndAccents))
   }
 }

@@ -67,6 +67,22 @@ indirect enum ConditionNode: Sendable {
     }
   }
 
+  /// The ids of which a record must have one for the condition to hold; nil where it names none.
+  func ids(_ scanner: Scanner) -> Set<RecordID>? {
+    switch self {
+    case .field(let condition):
+      guard let keys = condition.keys, keys.type == .uuid, let values = keys.values(isOptional: false),
+        (try? condition.field(scanner))?.index == CollectionPlan.idIndex
+      else { return nil }
+      return Set(values.map { RecordID(ID16($0)) })
+    case .all(let conditions): return conditions.lazy.compactMap { $0.ids(scanner) }.first
+    case .any(let conditions):
+      let sides = conditions.compactMap { $0.ids(scanner) }
+      return sides.count == conditions.count ? Set(sides.joined()) : nil
+    case .not: return nil
+    }
+  }
+
   /// The condition, ready for a scanner.
   func bound(to scanner: Scanner) throws -> Bound {
     switch self {
@@ -125,13 +141,14 @@ struct FieldCondition: Sendable {
     }
   }
 
-  /// A condition that looks at the bytes of a value that is there.
-  init(bytesOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
+  /// A condition that looks at a text that is there.
+  init(textOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
     self.init(field, nil) { scanner in
       let place = try field(scanner)
-      let isOptional = scanner.plan.fields[place.index].isOptional
+      let field = scanner.plan.fields[place.index]
+      guard field.type == .text else { throw mismatch(scanner, place.index) }
       func ask(_ bytes: RawSpan) throws -> Bool {
-        guard isOptional else { return try holds(bytes) }
+        guard field.isOptional else { return try holds(bytes) }
         guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
         return try holds(bytes.extracting(droppingFirst: 1))
       }
@@ -145,17 +162,11 @@ struct FieldCondition: Sendable {
   fileprivate func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
     // A field that was retired has its initial value, and no place.
     if let keys, keys.decides, let place = try? field(scanner),
-      scanner.plan.fields[place.index].type == keys.type
+      scanner.plan.field(at: place.index).type == keys.type
     {
       return try bound(to: scanner, place, keys)
     }
-    guard let bind else {
-      let index = try field(scanner).index
-      throw NotelogError(
-        .typeMismatch,
-        "\(scanner.plan.name(of: index)) is a \(scanner.plan.fields[index].type.name) field, and is compared with another type's value"
-      )
-    }
+    guard let bind else { throw mismatch(scanner, try field(scanner).index) }
     return try bind(scanner)
   }
 
@@ -163,7 +174,7 @@ struct FieldCondition: Sendable {
   private func bound(
     to scanner: Scanner, _ place: (index: Int, initial: [UInt8]?), _ keys: KeySet
   ) throws -> ConditionNode.Bound {
-    let isOptional = scanner.plan.fields[place.index].isOptional
+    let isOptional = scanner.plan.field(at: place.index).isOptional
     let ranges = keys.ranges(isOptional: isOptional)
     let folded = keys.ignoresCase ? keys.values(isOptional: isOptional)?.first : nil
     var key: [UInt8] = []
@@ -180,6 +191,13 @@ struct FieldCondition: Sendable {
     let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? keys.includesMissing
     return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
   }
+}
+
+private func mismatch(_ scanner: Scanner, _ index: Int) -> NotelogError {
+  NotelogError(
+    .typeMismatch,
+    "\(scanner.plan.name(of: index)) is a \(scanner.plan.fields[index].type.name) field, and is compared with another type's value"
+  )
 }
 
 // MARK: - Conditions on the fields of a record type.
@@ -218,7 +236,8 @@ extension QueryCondition where R: Record {
   }
 
   /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and
-  /// reveals equality, and few records have one, only those are read.
+  /// reveals equality, and few records have one, only those are read. Of `\.id`, which is no field, those
+  /// records are read and no others.
   ///
   /// - Complexity: O(log *n*) a record, in the number of values.
   public static func field<Value: Hashable & Sendable>(
@@ -252,25 +271,39 @@ extension QueryCondition where R: Record {
       })
   }
 
-  /// The text field begins with a text. If the field is indexed and few records are left, only those are
-  /// read.
+  /// The text field begins with a text; nil begins with nothing.
   ///
-  /// The bytes of both are compared: upper case is not lower case. nil begins with nothing.
+  /// - Parameters:
+  ///   - path: The field. If it is indexed and few records are left, only those are read, unless case and
+  ///     accents are ignored.
+  ///   - text: What it begins with.
+  ///   - ignoringCaseAndAccents: How both are compared: see `field(_:contains:ignoringCaseAndAccents:)`.
+  /// - Returns: The condition.
   public static func field<Value: FieldValue>(
-    _ path: FieldKeyPath<R, Value>, hasPrefix text: String
+    _ path: FieldKeyPath<R, Value>, hasPrefix text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition where Value.Stored: TextValue {
-    QueryCondition(FieldCondition(fieldReference(path), KeySet(beginningWith: text)))
+    guard ignoringCaseAndAccents else {
+      return QueryCondition(FieldCondition(fieldReference(path), KeySet(beginningWith: text)))
+    }
+    let pattern = TextPattern(text, ignoringCaseAndAccents: true)
+    return QueryCondition(
+      FieldCondition(textOf: fieldReference(path)) { try pattern.isIn($0, atStart: true) })
   }
 
-  /// The text field holds a text; a sealed field is opened for it.
+  /// The text field holds a text; a sealed field is opened for it. nil holds nothing.
   ///
-  /// The bytes of both are compared, and no string is made: upper case is not lower case, and a letter that
-  /// can be composed in two ways is two letters.
+  /// - Parameters:
+  ///   - path: The field.
+  ///   - text: What it holds.
+  ///   - ignoringCaseAndAccents: Whether "cafe" is found in "Café", however that é is composed; of each value
+  ///     that is not ASCII, strings are made then. Otherwise bytes are compared: upper case is not lower
+  ///     case, and a letter that can be composed in two ways is two letters.
+  /// - Returns: The condition.
   public static func field<Value: FieldValue>(
-    _ path: FieldKeyPath<R, Value>, contains text: String
+    _ path: FieldKeyPath<R, Value>, contains text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition where Value.Stored: TextValue {
-    let needle = Array(text.utf8)
-    return QueryCondition(FieldCondition(bytesOf: fieldReference(path)) { $0.contains(needle.rawSpan) })
+    let pattern = TextPattern(text, ignoringCaseAndAccents: ignoringCaseAndAccents)
+    return QueryCondition(FieldCondition(textOf: fieldReference(path)) { try pattern.isIn($0) })
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it.

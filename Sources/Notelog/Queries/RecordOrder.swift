@@ -146,7 +146,7 @@ struct RecordOrder: Sendable {
     collection = scanner.plan.number
     parts = try keys.map { key in
       let place = try key.field(scanner)
-      let field = scanner.plan.fields[place.index]
+      let field = scanner.plan.field(at: place.index)
       return Part(
         index: place.index, field: field, direction: key.direction, initial: place.initial,
         comparison: key.type == field.type ? nil : try key.comparison?(scanner))

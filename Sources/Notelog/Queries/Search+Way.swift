@@ -18,7 +18,9 @@ extension Search {
   /// - Throws: `notFound` where there is no such field; `locked`, `damaged` where an index can't be made.
   func way(keeping isKeeping: Bool = true) throws -> (inOrder: IndexRun?, candidates: [IndexRun]?) {
     let fewest = try fewest(condition)
-    guard let run = try run(inOrder: fewest, keeping: isKeeping) else { return (nil, fewest) }
+    guard namedIDs == nil, let run = try run(inOrder: fewest, keeping: isKeeping) else {
+      return (nil, fewest)
+    }
     guard let fewest, !fewest.isOf(run.name.first) else { return (run, nil) }
     // One in so many records on the way satisfies the other condition: until the limit is reached, that many
     // are read.
@@ -52,8 +54,9 @@ extension Search {
   }
 
   /// The parts of indexes in which all records are that satisfy a condition, and as few others as can be; nil
-  /// where there are too many to read one by one.
+  /// where there are too many to read one by one, or ids say which records they are.
   func fewest(_ condition: ConditionNode) throws -> [IndexRun]? {
+    guard namedIDs == nil else { return nil }
     var found = try condition.indexNames(self).compactMap { name -> [IndexRun]? in
       guard let narrowing = condition.narrowing(name, self) else { return nil }
       return try run(of: name, narrowing).map { [$0] }
@@ -95,6 +98,13 @@ extension Search {
   }
 
   private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
+    if let namedIDs {
+      var records = try CandidateReader(self, nil, part)
+      for id in namedIDs where id.bytes.low % UInt64(question.partCount) == part.number {
+        guard try records.read(id, from: nil, body) ?? true else { return }
+      }
+      return
+    }
     let scanner = makeScanner()
     let holds = try bound(to: scanner)
     guard plan.isStored, try forEachOwn(part, scanner, holds, body) else { return }

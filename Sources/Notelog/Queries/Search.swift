@@ -36,13 +36,17 @@ struct OwnWrites: Sendable {
 
 // MARK: - What a query has to know of a collection.
 
-/// A field as conditions and orders name it: finds its place in a scanner's collection, and the stored value of
-/// records that lack it; nil where they have none.
+/// A field, or the id, as conditions and orders name it: finds its place in a scanner's collection, and the
+/// stored value of records that lack it; nil where they have none.
 typealias FieldReference = @Sendable (Scanner) throws -> (index: Int, initial: [UInt8]?)
 
-/// The field of a property.
+/// The field of a property, or the id.
 func fieldReference<R: Record>(_ path: any PartialKeyPath<R> & Sendable) -> FieldReference {
-  { scanner in try scanner.of(R.self).reader.place(of: path) }
+  { scanner in
+    let reader = scanner.of(R.self).reader
+    return reader.plan.isID(path)
+      ? (CollectionPlan.idIndex, reader.plan.prototype.id.storedBytes) : try reader.place(of: path)
+  }
 }
 
 /// The field of a name: whoever knows no more of it knows no initial value.
@@ -74,6 +78,8 @@ struct Search: Sendable {
   let order: RecordOrder
   /// All conditions.
   let condition: ConditionNode
+  /// The ids that conditions name: other records aren't read.
+  let namedIDs: Set<RecordID>?
   /// What the record is sorted by that the cursor is behind.
   private let cursorKey: [UInt8]?
 
@@ -94,6 +100,7 @@ struct Search: Sendable {
     let scanner = makeScanner()
     plan = scanner.plan
     condition = .all(question.conditions)
+    namedIDs = condition.ids(scanner)
     order = try RecordOrder(question.keys, scanner)
     cursorKey = try question.cursor.map(order.key)
   }

@@ -47,7 +47,7 @@ extension Search {
   /// or that of its digests. nil where none helps.
   func lookup(_ condition: FieldCondition) -> (name: OrderName, ranges: [KeyRange], words: String)? {
     guard let keys = condition.keys, let place = try? condition.field(makeScanner()) else { return nil }
-    let field = plan.fields[place.index]
+    let field = plan.field(at: place.index)
     guard field.type == keys.type else { return nil }
     if !keys.ignoresCase, let name = plan.indexName(of: place.index) {
       return (name, keys.ranges(isOptional: field.isOptional), keys.words)
@@ -84,7 +84,7 @@ extension CollectionPlan {
   /// Fields that became optional are left to a scan: records may have been written before, and their keys
   /// don't say that there is a value.
   func indexName(of index: Int) -> OrderName? {
-    let field = fields[index]
+    let field = field(at: index)
     guard isStored, field.isIndexed, !field.isOptional || field.wasAlwaysOptional else { return nil }
     return OrderName(collection: number, field: field.number)
   }

@@ -123,10 +123,17 @@ class Scanner {
     }
   }
 
-  /// Calls `use` with the value of a record's field as it is stored; nil where the record lacks the field.
+  /// Calls `use` with the value of a record's field as it is stored, or with its id; nil where the record
+  /// lacks the field.
   final func withValue(
     in index: Int, of record: ScannedRecord, _ use: (RawSpan) throws -> Bool
   ) throws -> Bool? {
+    if index == CollectionPlan.idIndex {
+      return try withScratch { bytes in
+        record.id._store(into: &bytes)
+        return try use(bytes.bytes.extracting(first: record.id._storedByteCount))
+      }
+    }
     guard let entry = try record.body.find(plan.fields[index].number) else { return nil }
     return try withOpening { opening in
       try opening.open(entry, in: record.body.bytes, of: record.id, index, plan, opener, use)

@@ -8,6 +8,9 @@ final class CollectionPlan: Sendable {
   /// The number in the plan of a collection that isn't stored: no frame has it (FORMAT.md 5).
   static let unstored = UInt16(Limits.collections) + 1
 
+  /// The place of a record's id among the fields that queries name.
+  static let idIndex = -1
+
   let storeID: ID16
   let schema: StoredSchema
   /// The collection's number, out of the schema.
@@ -58,6 +61,9 @@ final class CollectionPlan: Sendable {
 
   /// Whether the collection is stored: otherwise it has no records.
   var isStored: Bool { number != Self.unstored }
+
+  /// The field at a place, or what stands for the id.
+  func field(at index: Int) -> StoredField { index == Self.idIndex ? .id : fields[index] }
 
   /// The field of a name.
   func index(of name: String) throws(NotelogError) -> Int {

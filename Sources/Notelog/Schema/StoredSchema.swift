@@ -26,6 +26,11 @@ struct StoredSchema: Hashable, Sendable {
 
 /// A field as the store knows it.
 struct StoredField: Hashable, Sendable {
+  /// What stands for a record's id, which no schema lists.
+  static let id = StoredField(
+    number: 0, type: .uuid, firstName: "id", name: "id", flags: [], isIndexed: false, isRetired: false,
+    keys: [])
+
   let number: UInt16
   let type: FieldType
   let firstName: String

@@ -1,5 +1,4 @@
 // `notelog search STORE TEXT`: the records that hold a text, sealed or not.
-import Foundation
 import Notelog
 
 extension Command {
@@ -9,19 +8,18 @@ extension Command {
     positionals: [.store, Positional(name: "TEXT", help: "what to look for")],
     options: [.field, ignoreCase, .limit, .json],
     examples: [
-      "notelog search my.notelog -i bread": "notes with bread, Bread or BREAD in them"
+      "notelog search my.notelog -i bread": "notes with bread, Bread or BRÉAD in them"
     ],
     run: searchRecords)
 
   fileprivate static let ignoreCase = Option(
-    long: "ignore-case", short: "i", help: "take capital and small letters for the same")
+    long: "ignore-case", short: "i", help: "take letters for the same that differ in case or accents")
 }
 
 private func searchRecords(_ call: Invocation) throws -> ExitCode {
   let text = call.positionals[1]
   let names = call.values[Option.field.long]
   let limit = try call.number(of: .limit, in: 0...Int.max) ?? .max
-  let matching: String.CompareOptions = call.has(Command.ignoreCase) ? [.caseInsensitive] : [.literal]
   return try call.withStore(.ifGiven, readOnly: true) { store in
     var left = limit
     let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .no : .damage)
@@ -36,10 +34,8 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
       let only = call.has(.json) ? nil : Set(shown)
       try call.unlock(store, toRead: fields.map(\.name) + shown, of: collection)
       let conditions = fields.map { field in
-        QueryCondition<DynamicEntry>.field(field.name) { value in
-          guard case .text(let value) = value else { return false }
-          return value.range(of: text, options: matching) != nil
-        }
+        QueryCondition<DynamicEntry>.field(
+          field.name, contains: text, ignoringCaseAndAccents: call.has(Command.ignoreCase))
       }
       guard let first = conditions.first, left > 0 else { continue }
       let query = collection.query().where(conditions.dropFirst().reduce(first) { $0 || $1 }).limit(left)

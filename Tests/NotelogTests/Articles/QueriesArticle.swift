@@ -83,6 +83,14 @@ private func unreadCount(in source: borrowing some RecordSource & ~Copyable) thr
       .field(\.folder, is: 1) && .field(\.answered, is: nil)
         || !.field(\.received, in: lastWeek...) && .field(\.text, contains: "at once"))
     #expect(try urgent.count() == (0..<100).count { $0 == 7 || $0 % 3 == 1 && $0 % 2 == 0 })
+    try store.putAll([
+      Message(folder: 1, received: date(50), answered: date(50), text: "Meet me at the Café.")
+    ])
+    let typed = messages.where(\.text, contains: "cafe", ignoringCaseAndAccents: true)
+    let ids = try typed.entries().map(\.id) + [RecordID()]
+    let some = messages.where(\.id, in: ids).sorted(by: \.id)
+    #expect(try some.entries().map(\.id) == ids.dropLast())
+    try store.write { tx in _ = try tx.delete(Message.self, ids[0]) }
     let list = messages.sorted(by: \.folder).sorted(by: \.received, .descending)
     var shown: [RecordID] = []
     func show(_ page: [Entry<Message>]) { shown += page.map(\.id) }

@@ -146,7 +146,8 @@ private final class QueryModel {
   }
 
   private func ask(_ query: Query<Sample>, _ content: Content, isOfNow: Bool = true) throws {
-    let question = Question(query, &random, mayOpen: store.isUnlocked, isOfNow: isOfNow)
+    let question = Question(
+      query, &random, mayOpen: store.isUnlocked, isOfNow: isOfNow, ids: random.oneIn(8) ? someIDs() : nil)
     let plan = try question.query.explain()
     if !plan.indexes.isEmpty { usedIndexes += 1 }
     if plan.indexes.first?.direction != nil { askedInOrder += 1 }

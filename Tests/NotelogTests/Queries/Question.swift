@@ -18,7 +18,9 @@ struct Question {
   private var orders: [(Sample, Sample) -> Bool] = []
   var isSorted: Bool { !orders.isEmpty }
 
-  init(_ query: Query<Sample>, _ random: inout SeededGenerator, mayOpen: Bool, isOfNow: Bool = true) {
+  init(
+    _ query: Query<Sample>, _ random: inout SeededGenerator, mayOpen: Bool, isOfNow: Bool, ids: [RecordID]?
+  ) {
     self.query = query
     self.mayOpen = mayOpen
     self.isOfNow = isOfNow
@@ -27,6 +29,11 @@ struct Question {
       self.query = self.query.where(condition.condition)
       conditions.append(condition.holds)
       words.append(condition.words)
+    }
+    if let ids {
+      self.query = self.query.where(\.id, in: ids)
+      conditions.append { ids.contains($0.id) }
+      words.append("one of \(ids.count) ids")
     }
     for _ in 0..<[0, 1, 1, 2, 2, 3][random.pick(0..<6)] { addOrder(&random) }
     if random.oneIn(2) { add(limit: random.pick(0..<12)) }
@@ -57,7 +64,8 @@ struct Question {
   }
 
   private mutating func addOrder(_ random: inout SeededGenerator) {
-    switch random.pick(0..<7) {
+    switch random.pick(0..<8) {
+    case 7: sort(\.id, &random) { $0 < $1 }
     case 0: sort(\.count, &random) { $0 < $1 }
     case 1: sort(\.ratio, &random) { $0 < $1 || $1.isNaN && !$0.isNaN }
     case 2: sort(\.name, &random) { $0.utf8.lexicographicallyPrecedes($1.utf8) }

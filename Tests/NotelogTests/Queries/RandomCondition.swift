@@ -39,7 +39,7 @@ struct RandomCondition {
   }
 
   private static func onField(_ random: inout SeededGenerator, mayOpen: Bool) -> RandomCondition {
-    switch random.pick(0..<(mayOpen ? 17 : 15)) {
+    switch random.pick(0..<(mayOpen ? 18 : 16)) {
     case 0: field(\.flag, is: random.oneIn(2))
     case 1: field(\.count, is: random.pick(-45..<45))
     case 2: range(\.count, random.pick(-45..<45), random.pick(0..<12), &random) { $0 + $1 }
@@ -61,7 +61,11 @@ struct RandomCondition {
         : field(\.priority, in: Priority.allCases.filter { _ in random.oneIn(2) })
     case 13: optional(&random)
     case 14: text(&random)
-    case 15: field(\.title, is: "title \(random.pick(0..<9))")
+    case 15:
+      range(\.id, RecordID(high: random.next() / 2, low: 0), UInt64.max, &random) {
+        RecordID(high: $1, low: 0)
+      }
+    case 16: field(\.title, is: "title \(random.pick(0..<9))")
     default:
       RandomCondition(.field(\.title, satisfies: { $0 < "title 5" }), "title before 5") {
         $0.title < "title 5"
