@@ -36,11 +36,11 @@ private protocol HasReceived { var received: Date { get } }
 
 extension Message: HasReceived {}
 
-struct Login: Record {
+struct Subscription: Record {
   var id = RecordID()
   var domain = ""
   var password = ""
-  static let schema = Schema<Login>("login") {
+  static let schema = Schema<Subscription>("subscription") {
     Sealed("domain", \.domain, padded: true).revealingEquality(ignoringCase: true)
     Sealed("password", \.password)
   }
@@ -121,11 +121,11 @@ private func unreadCount(in source: borrowing some RecordSource & ~Copyable) thr
   @Test func `a sealed domain is found in any case, and no other one is opened`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
-    try store.putAll((0..<50).map { Login(domain: "\($0 / 2).example.org") })
-    try store.putAll([Login(domain: "example.org"), Login(domain: "Example.ORG")])
-    let logins = store.query(Login.self)
-    let shown = try logins.where(\.domain, is: "Example.org", ignoringCase: true).entries()
-    let exact = try logins.where(\.domain, is: "example.org").count()
+    try store.putAll((0..<50).map { Subscription(domain: "\($0 / 2).example.org") })
+    try store.putAll([Subscription(domain: "example.org"), Subscription(domain: "Example.ORG")])
+    let subscriptions = store.query(Subscription.self)
+    let shown = try subscriptions.where(\.domain, is: "Example.org", ignoringCase: true).entries()
+    let exact = try subscriptions.where(\.domain, is: "example.org").count()
     #expect(shown.count == 2 && exact == 1 && store.metrics.fieldsOpened == 4)
   }
 

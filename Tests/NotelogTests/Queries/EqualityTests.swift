@@ -82,7 +82,7 @@ private struct PlainLogin: Record {
     location: SourceLocation = #_sourceLocation
   ) throws {
     let before = store.metrics.fieldsOpened
-    #expect(try query.ids().sorted() == expected.sorted(), sourceLocation: location)
+    #expect(try query.search().ids().sorted() == expected.sorted(), sourceLocation: location)
     #expect(store.metrics.fieldsOpened - before == count, sourceLocation: location)
   }
 
