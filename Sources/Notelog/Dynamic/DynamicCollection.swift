@@ -237,6 +237,10 @@ public struct FieldInfo: Sendable, Hashable {
   public var ignoresCase: Bool { digests?.ignoresCase == true }
   /// The keys that may be named there.
   public var keyNames: [String] { field.choices.map(\.name) }
+  /// The collection whose records' ids the values are; nil where they refer to none.
+  public var target: String? { field.target }
+  /// What becomes of a record when the one that it refers to is deleted.
+  public var deleteRule: DeleteRule { field.deleteRule }
 
   private let field: StoredField
   private let digests: StoredField?

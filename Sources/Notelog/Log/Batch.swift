@@ -115,6 +115,15 @@ struct Batch: ~Copyable {
       frames.lazy.filter { $0.header.kind.isVersion && $0.header.collection == collection }.map(\.header.id))
   }
 
+  /// What each record that it writes or deletes is in the end, with its collection.
+  var lastVersions: [ID16: (kind: FrameKind, collection: UInt16)] {
+    Dictionary(
+      frames.lazy.filter(\.header.kind.isVersion).map {
+        ($0.header.id, ($0.header.kind, $0.header.collection))
+      }
+    ) { $1 }
+  }
+
   /// Calls `body` with the id and the body of each record of a collection that it writes: as it is in the
   /// end.
   func forEachRecord<Failure: Error>(

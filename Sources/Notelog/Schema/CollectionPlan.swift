@@ -31,6 +31,8 @@ final class CollectionPlan: Sendable {
   let hasDigests: Bool
   /// What no two records share.
   let unique: [UniqueRule]
+  /// The fields that refer to records, by their places in the plan.
+  let references: [Int]
   private let indexByName: [String: Int]
   /// Says which generations are one key's.
   private let vault: Vault?
@@ -55,9 +57,13 @@ final class CollectionPlan: Sendable {
     }
     hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
+    references = fields.indices.filter { fields[$0].target != nil }
     let named = fields.enumerated().filter { !$1.isDigest }
     indexByName = Dictionary(uniqueKeysWithValues: named.map { ($1.name, $0) })
   }
+
+  /// Whether something is to be held against other records when a record is written.
+  var hasRules: Bool { !unique.isEmpty || !references.isEmpty }
 
   /// Whether the collection is stored: otherwise it has no records.
   var isStored: Bool { number != Self.unstored }

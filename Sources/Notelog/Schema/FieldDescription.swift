@@ -30,6 +30,10 @@ public struct FieldDescription: Hashable, Sendable {
   public var revealsEquality = false
   /// Whether texts that differ in the case of ASCII letters only are equal to those digests.
   public var ignoresCase = false
+  /// The collection whose records' ids the values are; nil where they refer to none.
+  public var target: String?
+  /// What becomes of a record when the one that it refers to is deleted.
+  public var deleteRule = DeleteRule.refuse
 
   /// Describes a plain field.
   public static func plain(
@@ -123,7 +127,9 @@ struct CollectionDescription: Sendable {
       if (field.isPadded || field.isCompressed) && !field.isSealed {
         return "\(field.name) is plain, not padded"
       }
-      if let mistake = mistakeInKeys(of: field) ?? mistakeInDigests(of: field) { return mistake }
+      if let mistake = mistakeInKeys(of: field) ?? mistakeInDigests(of: field) ?? field.mistakeInReference {
+        return mistake
+      }
     }
     for rule in unique ?? [] {
       for name in rule {
@@ -193,6 +199,8 @@ struct FieldDefinition<R: Record>: Sendable {
   let access: FieldAccess<R>
   /// The property that names the key of each record's value.
   var keyPath: (any PartialKeyPath<R> & Sendable)?
+  /// The name of the collection that it refers to, once all schemas are made.
+  var target: (@Sendable () -> String)?
 }
 
 /// A property's way into bytes and back, as closures made where the property's type is known.

@@ -35,13 +35,23 @@ public protocol Record: Sendable {
 /// ``Migrated`` or ``Kept`` would be out of sight, and is refused with `schemaConflict`. One that adds
 /// nothing may leave fields out: then it is an older version of the app's, or a part.
 public struct Schema<R: Record>: Sendable {
-  let description: CollectionDescription
+  private let declared: CollectionDescription
+  /// The names of the collections that fields refer to, by the fields' places. Types may refer to one another:
+  /// none is asked before all are made.
+  private let targets: [Int: @Sendable () -> String]
   let fields: [FieldDefinition<R>]
   /// What migrates fields: each is a `Migrated`.
   let migrations: [any Sendable]
 
   /// The collection's name.
-  public var name: String { description.name }
+  public var name: String { declared.name }
+
+  /// The collection as it is declared.
+  var description: CollectionDescription {
+    var description = declared
+    for (index, name) in targets { description.fields[index].target = name() }
+    return description
+  }
 
   /// Declares a schema.
   ///
@@ -59,14 +69,16 @@ public struct Schema<R: Record>: Sendable {
     for index in fields.indices {
       fields[index].description.keyField = fields[index].keyPath.map(fieldName)
     }
-    description = CollectionDescription(
+    declared = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description), retired: elements.retired,
       kept: elements.kept, migrated: elements.migrated, typeName: "\(R.self)",
       unique: elements.unique.map { $0.map(fieldName) })
+    targets = Dictionary(
+      uniqueKeysWithValues: fields.indices.compactMap { index in fields[index].target.map { (index, $0) } })
     self.fields = fields
     migrations = elements.migrations
     // Not a precondition: optimised, those don't say what is wrong.
-    if let mistake = description.mistake { fatalError("schema \(name): \(mistake)") }
+    if let mistake = declared.mistake { fatalError("schema \(name): \(mistake)") }
   }
 }
 
@@ -123,7 +135,7 @@ public struct SchemaElements<R: Record>: Sendable {
 
 /// A field kept in the clear: it can be listed, sorted and indexed while the store is locked.
 public struct Plain<R: Record, Value: FieldValue> {
-  let definition: FieldDefinition<R>
+  private(set) var definition: FieldDefinition<R>
 
   /// Declares a plain field.
   ///
@@ -160,6 +172,31 @@ public struct Plain<R: Record, Value: FieldValue> {
         name: name, formerNames: formerly, type: Value.Stored.fieldType, isOptional: Value.Stored.isOptional,
         isIndexed: indexed),
       path: path, access: access)
+  }
+}
+
+extension Plain {
+  /// Has the field refer to a record of a type: no record refers to one that is not there.
+  ///
+  /// ```swift
+  /// Plain("account", \.account, indexed: true).referring(to: Account.self, whenDeleted: .cascade)
+  /// ```
+  ///
+  /// A transaction or a batch, by this type or by field names, in this process or another, that would leave a
+  /// record which refers to none throws `conflict` when it is committed, with the record; so it may write both
+  /// in any order. What became of the records that refer to one which is deleted is part of the same
+  /// transaction. What a record referred to before the rule, or before something was lost, it may keep.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the record that is referred to; it may be this one.
+  ///   - rule: What becomes of a record when the one that it refers to is deleted.
+  /// - Returns: The field: an indexed ``RecordID`` or `UUID`, and optional where the rule is `nullify`.
+  public func referring<Target: Record>(to type: Target.Type, whenDeleted rule: DeleteRule) -> Plain {
+    var field = self
+    field.definition.description.target = "\(type)"
+    field.definition.target = { Target.schema.name }
+    field.definition.description.deleteRule = rule
+    return field
   }
 }
 

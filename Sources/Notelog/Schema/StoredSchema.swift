@@ -53,6 +53,10 @@ struct StoredField: Hashable, Sendable {
   var digestOf: UInt16 = 0
   /// Whether those digests ignore the case of ASCII letters.
   var ignoresCase = false
+  /// The name of the collection that its values are ids of; nil where they refer to none.
+  var target: String?
+  /// What becomes of a record when the one that it refers to is deleted.
+  var deleteRule = DeleteRule.refuse
 
   var isSealed: Bool { flags.contains(.sealed) }
   var isOptional: Bool { flags.contains(.optional) }
@@ -108,7 +112,8 @@ extension StoredSchema {
       bytes.append(
         littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
           | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
-          | (field.isDigest ? 16 : 0) | (field.ignoresCase ? 32 : 0) as UInt8)
+          | (field.isDigest ? 16 : 0) | (field.ignoresCase ? 32 : 0) | (field.target == nil ? 0 : 64) as UInt8
+      )
       bytes.append(keys: field.keys)
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
@@ -121,6 +126,10 @@ extension StoredSchema {
         }
       }
       if field.isDigest { bytes.append(littleEndian: field.digestOf) }
+      if let target = field.target {
+        bytes.append(littleEndian: field.deleteRule.rawValue)
+        bytes.append(name: target)
+      }
     }
     for rule in unique {
       bytes.append(littleEndian: UInt8(rule.count))
@@ -200,8 +209,15 @@ extension StoredField {
     }
     if state & 16 != 0 { digestOf = try cursor.integer("the field of a field's digests") }
     ignoresCase = state & 32 != 0
+    if state & 64 != 0 {
+      let rule = DeleteRule(rawValue: try cursor.integer(as: UInt8.self, "a field's rule of deletion"))
+      target = try cursor.name("the collection that a field refers to")
+      guard let rule, type == .uuid, !flags.contains(.sealed), flags.contains(.optional) || rule != .nullify
+      else { throw NotelogError(.damaged, "the schema's field \(name) can't refer to records as it says") }
+      deleteRule = rule
+    }
     let (isKeyChosen, isDigest) = (keyField != 0, digestOf != 0)
-    guard let type, flags.isValid, state < 64, isDigest == (state & 16 != 0), isDigest || !ignoresCase,
+    guard let type, flags.isValid, state < 128, isDigest == (state & 16 != 0), isDigest || !ignoresCase,
       !isDigest || type == .bytes && flags == .optional && wasAlwaysOptional, isKeyChosen == (state & 8 != 0),
       isKeyChosen ? keys.isEmpty && !choices.isEmpty : keys.isEmpty != flags.contains(.sealed),
       !isKeyChosen || flags.contains(.sealed), !keys.contains(0),
@@ -459,6 +475,7 @@ extension StoredSchema {
       number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
       flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
       wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys)
+    (new.target, new.deleteRule) = (field.target, field.deleteRule)
     try new.addChoices(of: field, in: name, key: key)
     fields.append(new)
   }
@@ -497,6 +514,7 @@ extension StoredField {
     if field.allNames.contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
+    (target, deleteRule) = (field.target, field.deleteRule)
     if let keyName = field.key, let reference = try key(keyName, false) {
       try keys.putInForce(reference, of: place)
     }

@@ -220,6 +220,8 @@ struct SchemaRegistry: Sendable {
   }
 
   private(set) var byNumber: [UInt16: Stored] = [:]
+  /// Those whose records refer to others.
+  private(set) var referring: [CollectionPlan] = []
   /// What the revisions of all schemas add up to.
   var revisions: UInt64 { byNumber.values.reduce(0) { $0 + UInt64($1.plan.schema.revision) } }
   /// The collections whose schemas can't be read: their numbers are taken all the same.
@@ -243,6 +245,8 @@ struct SchemaRegistry: Sendable {
     if let revision { recordRevisions[SchemaRecord.key(stored.plan.number)] = revision }
     lost.remove(stored.plan.number)
     byNumber[stored.plan.number] = stored
+    referring.removeAll { $0.number == stored.plan.number }
+    if !stored.plan.references.isEmpty { referring.append(stored.plan) }
   }
 
   /// The number that the next collection gets: higher than that of any schema and than `pending`, and none

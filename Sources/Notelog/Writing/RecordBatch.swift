@@ -54,7 +54,10 @@ extension Store {
         var transaction = Transaction(self, batch)
         do {
           let result = try body(&transaction)
-          if transaction.checksRules { try UniqueCheck.run(transaction) }
+          if transaction.checksRules {
+            try transaction.holdReferences()
+            try UniqueCheck.run(transaction)
+          }
           if !transaction.schemas.isEmpty {
             try copySchemas(transaction.schemas, takingReserve: transaction.batch.isOfKeys)
           }
@@ -187,12 +190,15 @@ public struct RecordBatch<R: Record>: ~Copyable {
     let (store, collection) = (store, plan.collection)
     var failure: (any Error)?
     do throws(NotelogError) {
-      return try store.journal.commit(&batch, durability, seesAll: !collection.unique.isEmpty) {
+      return try store.journal.commit(&batch, durability, seesAll: collection.hasRules) {
         (batch: borrowing Batch) throws(NotelogError) in
         guard store.isInForce(collection) else {
           throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
         }
-        do { try UniqueCheck.run(store, batch, collection) } catch {
+        do {
+          try store.checkReferences(batch, store.referringFields(of: [collection]))
+          try UniqueCheck.run(store, batch, collection)
+        } catch {
           failure = error
           throw NotelogError(ours: error)
         }

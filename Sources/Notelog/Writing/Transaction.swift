@@ -192,18 +192,23 @@ extension Transaction {
   ///   collection. Where that is something, what is found is sorted in memory.
   public func query<R: Record>(_ type: R.Type) throws -> Query<R> {
     let plan = try planForReading(type)
-    let number = plan.collection.number
+    let own = try ownWrites(in: plan.collection.number)
+    let opener = try opener(of: own.records.values.compactMap(\.self))
+    return Query(store, store.journal.snapshot(), own) {
+      let reader = RecordReader(plan: plan, opener: opener)
+      return { RecordScanner(reader) }
+    }
+  }
+
+  /// What was written to a collection so far.
+  func ownWrites(in number: UInt16) throws(NotelogError) -> OwnWrites {
     var own = OwnWrites(hasNewSchema: schemas[number] != nil)
     for id in batch.versions(in: number) { own.records.updateValue(nil, forKey: id) }
     try batch.forEachRecord(in: number) { (id, body) throws(NotelogError) in
       let record = StoredRecord(id: id, collection: number, revision: 0, isPossiblyStale: false)
       own.records.updateValue(try OwnedRecord(record, copying: body), forKey: id)
     }
-    let opener = try opener(of: own.records.values.compactMap(\.self))
-    return Query(store, store.journal.snapshot(), own) {
-      let reader = RecordReader(plan: plan, opener: opener)
-      return { RecordScanner(reader) }
-    }
+    return own
   }
 
   /// The record type's plan as this transaction sees it; nothing is stored.
