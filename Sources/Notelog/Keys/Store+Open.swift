@@ -80,6 +80,7 @@ extension Store {
     at path: String, unlocking credential: Credential, options: Options = Options(),
     filling body: (Store) throws -> Void = { _ in }
   ) throws -> Store {
+    if options.isReadOnly { return try open(at: path, unlocking: credential, options: options) }
     let storage = SystemStorage(path: path)
     // Where the folder is there, nobody needs the one above it.
     if (try? storage.names(in: "")) == nil { _ = try folder(path) }

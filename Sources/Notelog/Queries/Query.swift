@@ -115,7 +115,29 @@ public struct Query<R>: Sendable, Opaque {
   }
 }
 
-extension Store {
+// MARK: - What queries are asked of.
+
+/// What records are read from: a store as it is now, a snapshot of it, or a transaction, which sees its own
+/// writes.
+///
+/// ```swift
+/// func titles(in source: borrowing some RecordSource & ~Copyable) throws -> [String] {
+///   try source.query(Note.self).entries().map { try $0.title }
+/// }
+/// let now = try titles(in: store)
+/// try store.write { tx in
+///   try tx.put(Note(title: "Clark"))
+///   return try titles(in: tx)    // "Clark" is among them
+/// }
+/// ```
+public protocol RecordSource: ~Copyable {
+  /// The record with an id, its sealed fields unopened; nil where there is none.
+  func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>?
+  /// A query over the records of a type.
+  func query<R: Record>(_ type: R.Type) throws -> Query<R>
+}
+
+extension Store: RecordSource {
   /// A query over the records of a type.
   public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) { try self.scanners(for: type) } }
 
@@ -125,7 +147,7 @@ extension Store {
   }
 }
 
-extension StoreSnapshot {
+extension StoreSnapshot: RecordSource {
   /// A query over the records of a type as they were.
   public func query<R: Record>(_ type: R.Type) -> Query<R> {
     Query(store, moment) { [store] in try store.scanners(for: type) }

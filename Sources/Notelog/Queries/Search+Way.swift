@@ -98,16 +98,17 @@ extension Search {
   }
 
   private func scan(_ part: QueryPart, _ body: (ScannedRecord, Scanner) throws -> Bool) throws {
+    let scanner = makeScanner()
+    let holds = try bound(to: scanner)
+    guard plan.isStored, try forEachOwn(part, scanner, holds, body) else { return }
     if let namedIDs {
       var records = try CandidateReader(self, nil, part)
       for id in namedIDs where id.bytes.low % UInt64(question.partCount) == part.number {
+        if own.records[id.bytes] != nil { continue }
         guard try records.read(id, from: nil, body) ?? true else { return }
       }
       return
     }
-    let scanner = makeScanner()
-    let holds = try bound(to: scanner)
-    guard plan.isStored, try forEachOwn(part, scanner, holds, body) else { return }
     var number = 0
     func leaveOut(_ finding: Finding) throws {
       if question.isByName { _ = part.damage?.exchange(true) } else { try question.damageHandler?(finding) }
@@ -133,7 +134,11 @@ extension Search {
     _ body: (ScannedRecord, Scanner) throws -> Bool
   ) throws -> Bool {
     guard part.number == 0 else { return true }
-    for case let record? in own.records.values where try holds(record.scanned) {
+    for case let record? in own.records.values {
+      do { guard try holds(record.scanned) else { continue } } catch {
+        try leaveOut(error, record.id)
+        continue
+      }
       guard try body(record.scanned, scanner) else { return false }
     }
     return true
@@ -144,8 +149,11 @@ extension Search {
   ) throws {
     // A record that several runs lead to is found once.
     var found: Set<RecordID> = []
-    let scanner = makeScanner()
-    var goesOn = try forEachOwn(part, scanner, bound(to: scanner), body)
+    var goesOn = true
+    if !own.records.isEmpty {
+      let scanner = makeScanner()
+      goesOn = try forEachOwn(part, scanner, bound(to: scanner), body)
+    }
     for run in runs where goesOn {
       var candidates = try CandidateReader(self, run.name, part)
       try run.forEachGroup(.ascending) { group in

@@ -1,28 +1,6 @@
 // Reading single records, and all of a collection.
 
-import NotelogBase
-
-/// What records are read from: a store as it is now, a snapshot of it, or a transaction, which sees its own
-/// writes.
-///
-/// ```swift
-/// func titles(in source: borrowing some RecordSource & ~Copyable) throws -> [String] {
-///   try source.query(Note.self).entries().map { try $0.title }
-/// }
-/// let now = try titles(in: store)
-/// try store.write { tx in
-///   try tx.put(Note(title: "Clark"))
-///   return try titles(in: tx)    // "Clark" is among them
-/// }
-/// ```
-public protocol RecordSource: ~Copyable {
-  /// The record with an id, its sealed fields unopened; nil where there is none.
-  func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>?
-  /// A query over the records of a type.
-  func query<R: Record>(_ type: R.Type) throws -> Query<R>
-}
-
-extension Store: RecordSource {
+extension Store {
   /// The record with an id, its sealed fields unopened; nil where there is none.
   ///
   /// - Throws: `damaged`, `closed`, `inputOutput`, `schemaConflict`.
@@ -58,7 +36,7 @@ extension Store: RecordSource {
 ///
 /// It holds the files that were there: what compaction frees meanwhile takes up space until the snapshot
 /// goes. Keys are not part of it: what is locked later can't be opened through it either.
-public final class StoreSnapshot: RecordSource, Sendable, Opaque {
+public final class StoreSnapshot: Sendable, Opaque {
   let store: Store
   let moment: Snapshot
 

@@ -31,7 +31,12 @@ public struct FieldDescription: Hashable, Sendable {
   /// Whether texts that differ in the case of ASCII letters only are equal to those digests.
   public var ignoresCase = false
   /// The collection whose records' ids the values are; nil where they refer to none.
-  public var target: String?
+  public var target: String? {
+    get { targets.first }
+    set { targets = newValue.map { [$0] } ?? [] }
+  }
+  /// Its name, and those of before.
+  var targets: [String] = []
   /// What becomes of a record when the one that it refers to is deleted.
   public var deleteRule = DeleteRule.refuse
 
@@ -84,6 +89,30 @@ public struct FieldDescription: Hashable, Sendable {
     if isPadded { flags.insert(.padded) }
     if isCompressed { flags.insert(.compressed) }
     return flags
+  }
+}
+
+/// What becomes of a record when the one that it refers to is deleted.
+public enum DeleteRule: UInt8, Sendable, Hashable {
+  /// The transaction is refused.
+  case refuse = 1
+  /// The record refers to none.
+  case nullify = 2
+  /// It is deleted too, and so on.
+  case cascade = 3
+}
+
+extension FieldDescription {
+  /// What is wrong with the records that it refers to, or nil.
+  var mistakeInReference: String? {
+    guard let target else { return nil }
+    if target.isEmpty || target.utf8.count > Limits.nameBytes || target.hasControlCharacters {
+      return "\(name) refers to a collection without a name"
+    }
+    if type != .uuid || isSealed || !isIndexed {
+      return "\(name) refers to records: it has to be their id, plain and indexed"
+    }
+    return deleteRule == .nullify && !isOptional ? "\(name) is to become nil, and has to be optional" : nil
   }
 }
 
@@ -199,8 +228,8 @@ struct FieldDefinition<R: Record>: Sendable {
   let access: FieldAccess<R>
   /// The property that names the key of each record's value.
   var keyPath: (any PartialKeyPath<R> & Sendable)?
-  /// The name of the collection that it refers to, once all schemas are made.
-  var target: (@Sendable () -> String)?
+  /// The names of the collection that it refers to, once all schemas are made.
+  var target: (@Sendable () -> [String])?
 }
 
 /// A property's way into bytes and back, as closures made where the property's type is known.

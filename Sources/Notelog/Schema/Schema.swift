@@ -35,10 +35,10 @@ public protocol Record: Sendable {
 /// ``Migrated`` or ``Kept`` would be out of sight, and is refused with `schemaConflict`. One that adds
 /// nothing may leave fields out: then it is an older version of the app's, or a part.
 public struct Schema<R: Record>: Sendable {
-  private let declared: CollectionDescription
-  /// The names of the collections that fields refer to, by the fields' places. Types may refer to one another:
+  fileprivate let declared: CollectionDescription
+  /// The names of the collections that fields refer to, former ones last, by the fields' places. Types may refer to one another:
   /// none is asked before all are made.
-  private let targets: [Int: @Sendable () -> String]
+  private let targets: [Int: @Sendable () -> [String]]
   let fields: [FieldDefinition<R>]
   /// What migrates fields: each is a `Migrated`.
   let migrations: [any Sendable]
@@ -49,7 +49,7 @@ public struct Schema<R: Record>: Sendable {
   /// The collection as it is declared.
   var description: CollectionDescription {
     var description = declared
-    for (index, name) in targets { description.fields[index].target = name() }
+    for (index, names) in targets { description.fields[index].targets = names() }
     return description
   }
 
@@ -185,7 +185,8 @@ extension Plain {
   /// A transaction or a batch, by this type or by field names, in this process or another, that would leave a
   /// record which refers to none throws `conflict` when it is committed, with the record; so it may write both
   /// in any order. What became of the records that refer to one which is deleted is part of the same
-  /// transaction. What a record referred to before the rule, or before something was lost, it may keep.
+  /// transaction, which may grow over its limit by that. What a record referred to before the rule, or before
+  /// something was lost, it may keep. The rule goes when a type declares the field without it.
   ///
   /// - Parameters:
   ///   - type: The type of the record that is referred to; it may be this one.
@@ -193,8 +194,8 @@ extension Plain {
   /// - Returns: The field: an indexed ``RecordID`` or `UUID`, and optional where the rule is `nullify`.
   public func referring<Target: Record>(to type: Target.Type, whenDeleted rule: DeleteRule) -> Plain {
     var field = self
-    field.definition.description.target = "\(type)"
-    field.definition.target = { Target.schema.name }
+    field.definition.description.targets = ["\(type)"]
+    field.definition.target = { Target.schema.declared.allNames }
     field.definition.description.deleteRule = rule
     return field
   }

@@ -341,6 +341,10 @@ extension StoredSchema {
       }
       guard !fields[index].isRetired else { continue }
       try fields[index].evolve(to: field, in: name, key: key)
+      // Who has no record type takes nothing away.
+      if field.target != nil || declared.typeName != nil {
+        (fields[index].target, fields[index].deleteRule) = (field.target, field.deleteRule)
+      }
       try fields[index].addChoices(of: field, in: name, key: key)
     }
     try refuseForgotten(by: declared, adding: new)
@@ -514,7 +518,6 @@ extension StoredField {
     if field.allNames.contains(name) { name = field.name }
     flags = field.flags
     isIndexed = field.isIndexed
-    (target, deleteRule) = (field.target, field.deleteRule)
     if let keyName = field.key, let reference = try key(keyName, false) {
       try keys.putInForce(reference, of: place)
     }

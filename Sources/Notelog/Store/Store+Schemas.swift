@@ -69,7 +69,7 @@ extension Store {
     for type: R.Type, pending: SchemaRegistry.Stored? = nil
   ) throws(NotelogError) -> RecordReader<R> {
     if pending == nil, let reader = knownReader(of: type) { return reader }
-    let declared = R.schema.description
+    let declared = resolvingTargets(of: R.schema.description)
     var stored = pending ?? registry.withLock { $0.find(declared) }
     if stored == nil {
       // What another process has committed is visible a little earlier than its schemas are known.
@@ -97,6 +97,23 @@ extension Store {
       plan: try RecordPlan(R.schema, collection), opener: opener, isComplete: isComplete)
     if !isChanged { keep(reader) }
     return reader
+  }
+
+  /// A declaration whose fields name the collections that they refer to as those were first declared: that
+  /// name stays.
+  func resolvingTargets(
+    of declared: CollectionDescription, pending: [UInt16: SchemaRegistry.Stored] = [:]
+  ) -> CollectionDescription {
+    var declared = declared
+    for index in declared.fields.indices {
+      for name in declared.fields[index].targets {
+        let new = pending.values.first { [$0.plan.schema.name, $0.plan.schema.firstName].contains(name) }
+        guard let found = new ?? registry.withLock({ $0.find(name) }) else { continue }
+        declared.fields[index].target = found.plan.schema.firstName
+        break
+      }
+    }
+    return declared
   }
 
   /// The schema that a declaration leads to, when it is about to be written with: keys that it names are

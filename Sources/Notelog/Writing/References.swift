@@ -4,30 +4,6 @@
 import NotelogBase
 import NotelogFormat
 
-/// What becomes of a record when the one that it refers to is deleted.
-public enum DeleteRule: UInt8, Sendable, Hashable {
-  /// The transaction is refused.
-  case refuse = 1
-  /// The record refers to none.
-  case nullify = 2
-  /// It is deleted too, and so on.
-  case cascade = 3
-}
-
-extension FieldDescription {
-  /// What is wrong with the records that it refers to, or nil.
-  var mistakeInReference: String? {
-    guard let target else { return nil }
-    if target.isEmpty || target.utf8.count > Limits.nameBytes || target.hasControlCharacters {
-      return "\(name) refers to a collection without a name"
-    }
-    if type != .uuid || isSealed || !isIndexed {
-      return "\(name) refers to records: it has to be their id, plain and indexed"
-    }
-    return deleteRule == .nullify && !isOptional ? "\(name) is to become nil, and has to be optional" : nil
-  }
-}
-
 /// A field that refers to records.
 struct ReferringField: Sendable {
   let plan: CollectionPlan
@@ -94,10 +70,24 @@ extension Store {
           known.insert(target)
           return
         }
-        let before = try moment.read(id, into: &buffer)
-        if before?.collection == field.plan.number, try field.value(in: buffer.body) == target { return }
-        throw field.conflict(RecordID(id), "is not there")
+        guard try hadReference(id, to: target, field, at: moment, &buffer) else {
+          throw field.conflict(RecordID(id), "is not there")
+        }
       }
+    }
+  }
+
+  /// Whether a record referred to another before. What can't be read did not.
+  private func hadReference(
+    _ id: ID16, to target: ID16, _ field: ReferringField, at moment: Snapshot, _ buffer: inout ReadBuffer
+  ) throws(NotelogError) -> Bool {
+    do throws(NotelogError) {
+      guard try moment.read(id, into: &buffer)?.collection == field.plan.number else { return false }
+      _ = try RecordBody(checking: buffer.body)
+      return try field.value(in: buffer.body) == target
+    } catch {
+      guard error.code == .damaged || error.code == .unsupportedVersion else { throw error }
+      return false
     }
   }
 
@@ -129,6 +119,10 @@ extension Transaction {
       for field in fields {
         let deleted = Set(new.filter { $0.value.collection == field.target }.keys)
         if deleted.isEmpty { continue }
+        guard batch.byteCount < Limits.transactionBytes else {
+          throw NotelogError(
+            .limitExceeded, "what refers to the records that are deleted is more than one transaction takes")
+        }
         switch field.rule {
         case .refuse: refusing.append((field, deleted))
         case .nullify: for id in try ids(field, referringTo: deleted) { try nullify(id, field) }

@@ -88,6 +88,7 @@ public struct Transaction: RecordSource, ~Copyable {
     if schemas.isEmpty, store.isUnlocked, store.vault.isRootChangeUnfinished {
       try storeSchemas { [store] schema throws(NotelogError) in try store.followAll(&schema) }
     }
+    let declared = store.resolvingTargets(of: declared, pending: schemas)
     let (schema, isChanged, isComplete) = try store.schemaForWriting(
       declared, pending: pending(declared)?.plan.schema, after: highestSchema, besides: &orphans, migration)
     guard isChanged else {
@@ -214,7 +215,8 @@ extension Transaction {
   /// The record type's plan as this transaction sees it; nothing is stored.
   private func planForReading<R: Record>(_ type: R.Type) throws(NotelogError) -> RecordPlan<R> {
     if let plan = plans[ObjectIdentifier(type)] as? RecordPlan<R> { return plan }
-    return try store.reader(for: type, pending: pending(R.schema.description)).plan
+    let pending = schemas.isEmpty ? nil : pending(R.schema.description)
+    return try store.reader(for: type, pending: pending).plan
   }
 
   /// Changes fields of a record. What isn't set is carried over as it is, sealed values unopened: that needs

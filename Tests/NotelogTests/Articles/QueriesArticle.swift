@@ -20,6 +20,14 @@ struct Message: Record {
   }
 }
 
+struct Attachment: Record {
+  var id = RecordID()
+  var message = RecordID()
+  static let schema = Schema<Attachment>("attachment") {
+    Plain("message", \.message, indexed: true).referring(to: Message.self, whenDeleted: .cascade)
+  }
+}
+
 protocol Received: Record {
   static var receivedPath: FieldKeyPath<Self, Date> { get }
 }
@@ -55,7 +63,7 @@ struct Contact: Record {
   }
 }
 
-private func unreadCount(in source: borrowing some RecordSource & ~Copyable) throws -> Int {
+func unreadCount(in source: borrowing some RecordSource & ~Copyable) throws -> Int {
   try source.query(Message.self).where(\.folder, is: 0).count()
 }
 
@@ -163,5 +171,26 @@ private func unreadCount(in source: borrowing some RecordSource & ~Copyable) thr
     } catch let error as NotelogError {
       #expect(error.code == .invalidArgument && error.message.contains("a protocol's key path"))
     }
+  }
+
+  @Test func `attachments go with their message, and are observed with it`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let id = RecordID()
+    try await store.write { tx in
+      try tx.put(Message(id: id))
+      try tx.put(Attachment(message: id))
+    }
+    let updates = store.updates { moment in
+      let message = try moment.get(Message.self, id)
+      return (message, try moment.query(Attachment.self).where(\.message, is: id).entries())
+    }
+    var iterator = updates.makeAsyncIterator()
+    var seen = try await iterator.next()
+    #expect(seen?.0?.id == id && seen?.1.count == 1)
+    try await store.write { tx in try tx.delete(Message.self, id) }
+    seen = try await iterator.next()
+    #expect(seen?.0 == nil && seen?.1.isEmpty == true)
+    try await store.close()
   }
 }

@@ -88,11 +88,22 @@ private struct ReferenceModel {
   private static func conflict() -> NotelogError { NotelogError(.conflict, "") }
 
   @Test func `records refer to those that there are, whatever is written`() throws {
+    var allRefused = 0
     for seed in TestEffort.seeds(30, of: 2_000, orOnly: "NOTELOG_REFERENCE_SEED") {
       var random = SeededGenerator(mixing: seed)
       let disk = SimulatedDisk()
       let key = TemporaryFolder.key
       var store = try Store.create(in: disk, unlocking: key, options: Store.Options())
+      // Locked, no type is new.
+      try store.write { tx in
+        let (account, login) = (Account(), SignIn(account: RecordID()))
+        try tx.put(account)
+        try tx.put(SignIn(id: login.id, account: account.id))
+        for id in [try tx.put(Comment()), try tx.put(Photo()), try tx.put(Bill(login: login.id))] {
+          _ = try tx.delete(Comment.self, id) || tx.delete(Photo.self, id) || tx.delete(Bill.self, id)
+        }
+        try tx.delete(Account.self, account.id)
+      }
       var model = ReferenceModel()
       var refused = 0
       func some(_ ids: some Collection<RecordID>) -> RecordID {
@@ -169,12 +180,84 @@ private struct ReferenceModel {
           try Set(store.query(Comment.self).entries().map(\.id)) == Set(model.comments.keys), "seed \(seed)")
         guard isRight else { return }
       }
-      #expect(refused > 0)
+      allRefused += refused
       if store.isUnlocked {
         for id in model.photos.keys { #expect(try store.get(Photo.self, id)?.text == "text") }
       }
       try store.close()
     }
+    #expect(allRefused > 0)
+  }
+
+  private struct Renamed: Record {
+    var id = RecordID()
+    static let schema = Schema<Renamed>("customer", formerly: "user", "account") {
+      Kept("name")
+    }
+  }
+
+  private struct RenamedOnce: Record {
+    var id = RecordID()
+    static let schema = Schema<RenamedOnce>("user", formerly: "account") { Kept("name") }
+  }
+
+  /// The rule was kept under the name that the collection had in between.
+  @Test func `a collection that is renamed twice is still referred to, and by no declaration without a type`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    struct Access: Record {
+      var id = RecordID()
+      var account = RecordID()
+      var user = ""
+      static let schema = Schema<Access>("login") {
+        Plain("account", \.account, indexed: true).referring(to: RenamedOnce.self, whenDeleted: .cascade)
+        Sealed("user", \.user)
+      }
+    }
+    let account = Account(name: "bank")
+    try store.write { tx in
+      try tx.put(account)
+      try tx.put(Access(account: account.id))
+    }
+    try store.write { tx in try tx.update(RenamedOnce.self, account.id) { _ in } }
+    try store.write { tx in try tx.update(Renamed.self, account.id) { _ in } }
+    // Fields are added, nothing is taken away.
+    try store.createCollection(
+      "login", fields: [.plain("account", .uuid, indexed: true), .plain("more", .text, optional: true)])
+    #expect(throws: Self.conflict()) {
+      try store.collection("login").add(["account": .uuid(UUID()), "user": .text("u")])
+    }
+    try store.write { tx in try tx.delete(Renamed.self, account.id) }
+    #expect(try store.collection("login").count == 0)
+    try store.close()
+  }
+
+  /// A body of two bytes, with the checksum that fits.
+  @Test func `a forged record is no word on what it referred to before`() throws {
+    let store = try Store.create(
+      in: SimulatedDisk(), unlocking: TemporaryFolder.key, options: Store.Options())
+    let account = Account(name: "bank")
+    let login = SignIn(account: account.id, user: "ada")
+    try store.write { tx in
+      try tx.put(account)
+      try tx.put(login)
+    }
+    var buffer = ReadBuffer()
+    let found = try #require(try store.journal.records.read(login.id.bytes, into: &buffer))
+    for body: [UInt8] in [[255, 255], [], [UInt8](repeating: 255, count: 40)] {
+      var batch = Batch()
+      batch.put(login.id.bytes, collection: found.collection, bodyByteCount: body.count) {
+        $0.copy(body.rawSpan, at: 0)
+      }
+      try store.journal.commit(&batch, .buffered)
+      #expect(throws: Self.conflict()) {
+        try store.putAll([SignIn(id: login.id, account: RecordID(), user: "ada")])
+      }
+    }
+    try store.putAll([login])
+    try store.close()
   }
 
   private static func pairs<R: Record, Value>(

@@ -1,9 +1,11 @@
 // What a transaction finds: what is committed, and its own writes.
 
 import Foundation
-import Notelog
+import NotelogBase
 import NotelogTestSupport
 import Testing
+
+@testable import Notelog
 
 private struct Chore: Record {
   var id = RecordID()
@@ -160,5 +162,31 @@ private struct Trip: Record {
     let again = try folder.open()
     #expect(try again.query(Chore.self).entries().isEmpty)
     try again.close()
+  }
+
+  @Test func `a record of the transaction's own that can't be opened is left out as others are`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let chore = Chore(name: "one")
+    try store.putAll([chore, Chore(name: "two")])
+    var stored = ReadBuffer()
+    let found = try #require(try store.journal.records.read(chore.id.bytes, into: &stored))
+    var forged = stored.body.array()
+    // Of the last field's tag.
+    forged[forged.count - 1] ^= 1
+    var batch = Batch()
+    batch.put(chore.id.bytes, collection: found.collection, bodyByteCount: forged.count) {
+      $0.copy(forged.rawSpan, at: 0)
+    }
+    try store.journal.commit(&batch, .buffered)
+    try store.write { tx in
+      let query = try tx.query(Chore.self).where(\.text, is: "")
+      #expect(try query.count() == 1)
+      #expect(try tx.updateAll(Chore.self) { $0.set(\.list, 1) } == 2)
+      #expect(try tx.query(Chore.self).where(\.text, is: "").count() == 1)
+      #expect(try tx.deleteAll(Chore.self, where: .field(\.text, is: "")) == 1)
+    }
+    #expect(try store.query(Chore.self).count() == 1)
+    try store.close()
   }
 }
