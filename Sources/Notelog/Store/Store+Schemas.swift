@@ -65,6 +65,8 @@ extension Store {
   /// - Parameters:
   ///   - type: The record type.
   ///   - pending: The schema that the transaction which asks stores for it, if it does.
+  /// - Returns: The reader.
+  /// - Throws: `schemaConflict`, `closed`.
   func reader<R: Record>(
     for type: R.Type, pending: SchemaRegistry.Stored? = nil
   ) throws(NotelogError) -> RecordReader<R> {
