@@ -129,7 +129,7 @@ def formerRootsSchema(scene):
     """Who has the old root kept the keyring of between the two steps of a new root: put back, with a schema without seals."""
     tool, password = scene.tool, ("--password-file", scene.tool.passwordFile)
     key, kept = bytes(range(32)), None
-    for _ in range(20):
+    for _ in range(200):
         before = scene.read("keyring")
         process = tool.start(
             "password", "change", scene.store, "--rekey", "--yes", *tool.byKey, "--new-password-file", tool.passwordFile,
