@@ -216,7 +216,8 @@ extension Query where R: Record {
     self.where(.field(path, is: value))
   }
 
-  /// Only records whose text field is this text: ``QueryCondition/field(_:is:ignoringCase:)``.
+  /// Only records whose text field is this text: see the condition of the same
+  /// name in ``QueryCondition``.
   public func `where`<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, is text: String, ignoringCase: Bool
   ) -> Query where Value.Stored: TextValue {
