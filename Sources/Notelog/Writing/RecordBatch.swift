@@ -196,7 +196,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
           throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
         }
         do {
-          try store.checkReferences(batch, store.referringFields(of: [collection]))
+          if !collection.references.isEmpty {
+            try store.checkReferences(batch, store.referringFields(of: [collection]))
+          }
           try UniqueCheck.run(store, batch, collection)
         } catch {
           failure = error

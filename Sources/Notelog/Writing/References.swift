@@ -109,6 +109,8 @@ extension Transaction {
   /// Does what is to become of the records that refer to those which are deleted, and refuses what would leave
   /// one that refers to none.
   mutating func holdReferences() throws {
+    // Nearly all stores have none: nothing is allocated then.
+    if schemas.isEmpty, store.registry.withLock({ $0.referring.isEmpty }) { return }
     let fields = store.referringFields(pending: schemas)
     if fields.isEmpty { return }
     var seen: Set<ID16> = []
