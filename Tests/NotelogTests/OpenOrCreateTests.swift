@@ -215,4 +215,16 @@ private final class WaitersDisk: ForwardingStorage {
     #expect(throws: NotelogError(.busy, "")) { try Self.openOrCreate(Late(storage)) }
     #expect(try storage.names(in: "").sorted() == ["creating", "keyring"])
   }
+
+  @Test func `for reading none is created`() throws {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.isReadOnly = true
+    #expect(throws: NotelogError.self) {
+      try Store.openOrCreate(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+    try folder.create().close()
+    try Store.openOrCreate(at: folder.path, unlocking: TemporaryFolder.key, options: options).close()
+  }
 }

@@ -63,8 +63,9 @@ extension Store {
 
   /// Opens a store, or creates it where there is none, with what belongs into it from the start.
   ///
-  /// Of several processes that do so at once, one creates the store and the others open it. A store is
-  /// created where `create` does so, and nowhere else: never in the place of a damaged one, nor beside other
+  /// Of several processes that do so at once, one creates the store. The others wait for it as long as
+  /// ``Store/Options/lockTimeout`` says, or throw `busy`, and open it. With `isReadOnly` none is created. A store
+  /// is created where `create` does so, and nowhere else: never in the place of a damaged one, nor beside other
   /// files.
   ///
   /// - Parameters:

@@ -176,7 +176,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
   /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is
-  ///   ``Unique``, or a key was rotated since they were put: put them again; `full`, and `limitExceeded`
+  ///   ``Unique``, or one refers to a record that is not there, or a key was rotated since they were put: put them again; `full`, and `limitExceeded`
   ///   where they take more than ``Limits/transactionBytes``: the records are then still in the batch;
   ///   `poisoned`, `closed`.
   @discardableResult
@@ -264,7 +264,8 @@ extension Store {
   ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
   ///   - durability: What the commit survives.
   /// - Returns: The revision that all of them have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids; `limitExceeded` where a record
+  /// - Throws: `conflict` where a record of another type has one of the ids, another record has what is
+  ///   ``Unique``, or one refers to a record that is not there; `limitExceeded` where a record
   ///   is too long, or all of them take more than ``Limits/transactionBytes``; `locked`, `invalidArgument`,
   ///   `full`, `poisoned`, `closed`.
   @discardableResult
