@@ -3,9 +3,10 @@
 import NotelogBase
 
 extension Store {
-  /// The store's collections, in the order in which they were made.
+  /// The store's collections, in the order in which they were made, without those that the library itself
+  /// keeps: their names begin with `notelog.`.
   public var collections: [DynamicCollection] {
-    registry.withLock { $0.byNumber.values.map(\.plan) }
+    registry.withLock { $0.byNumber.values.map(\.plan).filter { !$0.schema.isOwn } }
       .sorted { $0.schema.collection < $1.schema.collection }
       .map { DynamicCollection(store: self, plan: $0) }
   }
@@ -59,7 +60,9 @@ extension Store {
   public func createCollections(_ collections: [(name: String, fields: [FieldDescription])]) throws {
     let declared = collections.map { CollectionDescription(name: $0.name, fields: $0.fields) }
     for collection in declared {
-      if let mistake = collection.mistake {
+      if let mistake = collection.name.hasPrefix(CollectionDescription.ownPrefix)
+        ? "its name is kept for the library's own" : collection.mistake
+      {
         throw NotelogError(.invalidArgument, "collection \(collection.name): \(mistake)")
       }
     }

@@ -44,13 +44,35 @@ extension SchemaElements {
 
 // MARK: - Migrating fields: their values become those of others, record by record, and they are retired when none has one any more.
 
-/// What migrating a record type's fields came to.
+/// What migrating records came to.
 public struct MigrationSummary: Sendable {
   /// How many records were changed.
   public internal(set) var recordCount = 0
-  /// The records that were left as they are because they are damaged: what they had in the fields goes with
-  /// their next update. Each names its record.
+  /// The records that were left as they are because they are damaged: what they had in migrated fields goes
+  /// with their next update. Each names its record.
   public internal(set) var findings: [Finding] = []
+
+  /// A transaction has so many records at most, unless they are large.
+  static var recordsPerTransaction: Int { 256 }
+  /// A transaction that has grown to so many bytes takes in no further record.
+  static var bytesPerTransaction: Int { 1 << 20 }
+
+  /// Changes the first of some records in a transaction, and takes them out of `ids`. `change` says whether a
+  /// record was still to be changed. What is damaged is left as it is.
+  mutating func change(
+    first count: Int = recordsPerTransaction, of ids: inout ArraySlice<RecordID>, in tx: inout Transaction,
+    _ change: (RecordID, inout Transaction) throws -> Bool
+  ) throws {
+    for id in ids.prefix(count) where tx.batch.byteCount < Self.bytesPerTransaction {
+      do {
+        if try change(id, &tx) { recordCount += 1 }
+      } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
+        tx.store.journal.noteDamage(error, of: id)
+        findings.append(Finding(error, id))
+      }
+      ids.removeFirst()
+    }
+  }
 }
 
 extension Store {
@@ -71,23 +93,20 @@ extension Store {
   /// - Complexity: O(*n*) in the records of the collection, and 16 bytes of memory for each that is changed.
   @discardableResult
   public func migrate<R: Record>(_ type: R.Type) throws -> MigrationSummary {
-    try migrate(type, recordsPerTransaction: 256)
+    try migrate(type, recordsPerTransaction: MigrationSummary.recordsPerTransaction)
   }
 
   func migrate<R: Record>(
     _ type: R.Type, recordsPerTransaction: Int
   ) throws -> MigrationSummary {
-    var migration = Migration<R>(store: self, recordCountMax: recordsPerTransaction)
+    var migration = FieldMigration<R>(store: self, recordCountMax: recordsPerTransaction)
     try migration.run()
     return migration.summary
   }
 }
 
-/// A migration that is under way.
-private struct Migration<R: Record> {
-  /// A transaction that has grown to so many bytes takes in no further record.
-  static var byteCountMax: Int { 1 << 20 }
-
+/// A migration of fields that is under way.
+private struct FieldMigration<R: Record> {
   let store: Store
   /// So many records are changed in a transaction, unless they are large.
   let recordCountMax: Int
@@ -95,7 +114,7 @@ private struct Migration<R: Record> {
   let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
   var summary = MigrationSummary()
   /// Records that are damaged, and left out.
-  var leftOut: Set<RecordID> = []
+  private var leftOut: Set<RecordID> { Set(summary.findings.compactMap(\.record)) }
 
   /// Changes the records that there are, and retires the fields where none is left.
   mutating func run() throws {
@@ -104,7 +123,7 @@ private struct Migration<R: Record> {
       let numbers = Set(schema.unmigrated(of: declared).map(\.number))
       if numbers.isEmpty { return }
       var rest = try pending(numbers, of: schema.collection)[...]
-      while !rest.isEmpty { rest = try change(rest, numbers) }
+      while !rest.isEmpty { try change(&rest, numbers) }
       if try finish(numbers, of: schema.collection) { return }
     }
   }
@@ -112,6 +131,7 @@ private struct Migration<R: Record> {
   /// The records that have a value in a field to be migrated.
   private func pending(_ numbers: Set<UInt16>, of collection: UInt16) throws -> [RecordID] {
     var ids: [RecordID] = []
+    let leftOut = self.leftOut
     try store.journal.snapshot().scan(collection, damaged: { _ in }) { record in
       if !leftOut.contains(record.id) {
         for number in numbers where try record.body.find(number) != nil {
@@ -125,29 +145,16 @@ private struct Migration<R: Record> {
   }
 
   /// Changes the first of some records in one transaction.
-  ///
-  /// - Returns: Those that are left.
-  private mutating func change(
-    _ ids: ArraySlice<RecordID>, _ numbers: Set<UInt16>
-  ) throws -> ArraySlice<RecordID> {
+  private mutating func change(_ ids: inout ArraySlice<RecordID>, _ numbers: Set<UInt16>) throws {
     if Cancellation.flag?.isSet == true { throw CancellationError() }
-    var done = 0
     try store.write { tx in
       let collection = try tx.collection(for: declared, .underWay)
       let plan = try RecordPlan(R.schema, collection)
       let dropped = Set(numbers.compactMap { collection.index(of: $0) })
-      for id in ids.prefix(recordCountMax) where tx.batch.byteCount < Self.byteCountMax {
-        do {
-          if try change(id, plan, dropped, in: &tx) { summary.recordCount += 1 }
-        } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
-          leftOut.insert(id)
-          store.journal.noteDamage(error, of: id)
-          summary.findings.append(Finding(error, id))
-        }
-        done += 1
+      try summary.change(first: recordCountMax, of: &ids, in: &tx) { [self] id, tx in
+        try change(id, plan, dropped, in: &tx)
       }
     }
-    return ids.dropFirst(done)
   }
 
   /// Changes one record.

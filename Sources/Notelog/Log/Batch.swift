@@ -14,6 +14,10 @@ struct Batch: ~Copyable {
   private(set) var frames: [PendingFrame] = []
   /// What the frames replace, in their order: as `Log.lookUp` found it last.
   var previousVersions: [Catalog.PreviousVersion] = []
+  /// Whether frames are looked for by their ids: then the many frames of a large batch are kept in a table.
+  var isSearched = false
+  /// Where the last frame of each record is; nil where all are gone through.
+  private var lastFrames: [ID16: Int]?
 
   init(capacity: Int = 4096) { buffer = Buffer(capacity: capacity) }
 
@@ -48,6 +52,7 @@ struct Batch: ~Copyable {
   mutating func removeAll() {
     buffer.removeAll()
     frames.removeAll(keepingCapacity: true)
+    lastFrames = nil
   }
 
   /// Takes back what was added since it held so many frames.
@@ -55,6 +60,7 @@ struct Batch: ~Copyable {
     guard count < frames.count else { return }
     buffer.truncate(to: frames[count].start)
     frames.removeSubrange(count...)
+    lastFrames = nil
   }
 
   /// Adds a record whose envelope and body `write` fills in, one behind the other.
@@ -158,7 +164,23 @@ struct Batch: ~Copyable {
   }
 
   /// The index of the frame that an id has in the batch.
-  func frame(of id: ID16) -> Int? { frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion } }
+  func frame(of id: ID16) -> Int? {
+    if let lastFrames { return lastFrames[id] }
+    return frames.lastIndex { $0.header.id == id && $0.header.kind.isVersion }
+  }
+
+  /// Enters the last frame into the table of frames; makes the table once there are many.
+  private mutating func enterLastFrame() {
+    if lastFrames == nil {
+      if frames.count < 64 { return }
+      lastFrames = [:]
+      for (index, frame) in frames.enumerated() where frame.header.kind.isVersion {
+        lastFrames?[frame.header.id] = index
+      }
+    } else if let header = frames.last?.header, header.kind.isVersion {
+      lastFrames?[header.id] = frames.count - 1
+    }
+  }
 
   /// Adds a frame whose payload `write` fills in, all zero before.
   private mutating func append<Failure: Error>(
@@ -181,6 +203,7 @@ struct Batch: ~Copyable {
     var header = header
     header.payloadChecksum = Checksum.of(buffer.bytes.extracting(payload))
     frames.append(PendingFrame(header: header, start: start, envelopeByteCount: envelopeByteCount))
+    if isSearched { enterLastFrame() }
   }
 
   /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at

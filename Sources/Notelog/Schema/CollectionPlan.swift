@@ -65,6 +65,12 @@ final class CollectionPlan: Sendable {
   /// Whether something is to be held against other records when a record is written.
   var hasRules: Bool { !unique.isEmpty || !references.isEmpty }
 
+  /// Whether records are held to the same rules under another plan of the collection.
+  func hasSameRules(as other: CollectionPlan) -> Bool {
+    schema.unique == other.schema.unique && digests.count == other.digests.count
+      && references.map { fields[$0].number } == other.references.map { other.fields[$0].number }
+  }
+
   /// Whether the collection is stored: otherwise it has no records.
   var isStored: Bool { number != Self.unstored }
 

@@ -118,6 +118,9 @@ extension FieldDescription {
 
 /// A collection as a schema declares it, without the record type behind it.
 struct CollectionDescription: Sendable {
+  /// What the names of the library's own collections begin with.
+  static let ownPrefix = "notelog."
+
   var name: String
   var formerNames: [String] = []
   var fields: [FieldDescription]

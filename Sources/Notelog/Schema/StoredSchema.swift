@@ -17,6 +17,9 @@ struct StoredSchema: Hashable, Sendable {
   /// The numbers of the fields whose values no two records share, one or two a rule.
   var unique: [[UInt16]] = []
 
+  /// Whether the library itself keeps it.
+  var isOwn: Bool { firstName.hasPrefix(CollectionDescription.ownPrefix) }
+
   /// The field of a name, retired ones left out.
   func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
 

@@ -295,7 +295,7 @@ extension Store {
   func compareSchemas(of types: [any Record.Type]) throws(NotelogError) {
     if types.isEmpty { return }
     let declarations = types.map { declaration(of: $0) }
-    var unclaimed = registry.withLock { $0.byNumber.mapValues(\.plan.schema) }
+    var unclaimed = registry.withLock { $0.byNumber.mapValues(\.plan.schema).filter { !$1.isOwn } }
     var new: [CollectionDescription] = []
     for declared in declarations {
       guard var schema = registry.withLock({ $0.find(declared)?.plan.schema }) else {

@@ -176,7 +176,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
   /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is
-  ///   ``Unique``, or one refers to a record that is not there, or a key was rotated since they were put: put them again; `full`, and `limitExceeded`
+  ///   ``Unique``, or one refers to a record that is not there, or keys or rules changed since they were put: put them again; `full`, and `limitExceeded`
   ///   where they take more than ``Limits/transactionBytes``: the records are then still in the batch;
   ///   `poisoned`, `closed`.
   @discardableResult
@@ -193,7 +193,7 @@ public struct RecordBatch<R: Record>: ~Copyable {
       return try store.journal.commit(&batch, durability, seesAll: collection.hasRules) {
         (batch: borrowing Batch) throws(NotelogError) in
         guard store.isInForce(collection) else {
-          throw NotelogError(.conflict, "a key was rotated since these records were put; put them again")
+          throw NotelogError(.conflict, "keys or rules changed since these records were put; put them again")
         }
         do {
           if !collection.references.isEmpty {
@@ -275,7 +275,7 @@ extension Store {
     var batch = try batch(of: R.self)
     for record in records { try batch.put(record) }
     do { return try batch.commit(durability) } catch let error as NotelogError {
-      // Where a key was rotated meanwhile, once more under the new one: what can be gone through twice.
+      // Where keys or rules changed meanwhile, once more by the new ones: what can be gone through twice.
       guard error.code == .conflict, !isInForce(batch.collection), let again = records as? [R]
       else {
         throw error
@@ -286,15 +286,16 @@ extension Store {
     }
   }
 
-  /// Whether values that were sealed by a collection's plan at some time are under the keys in force still.
-  /// Asked with the turn in hand, it stays so until what is asked for is committed.
+  /// Whether values that were sealed by a collection's plan at some time are under the keys in force still, and
+  /// its rules are those of now. Asked with the turn in hand, it stays so until what is asked for is committed.
   func isInForce(_ plan: CollectionPlan) -> Bool {
     registry.withLock { registry in
       guard let now = registry.byNumber[plan.number]?.plan, now !== plan else { return true }
-      return plan.fields.allSatisfy { field in
-        guard field.isSealed, let index = now.index(of: field.number) else { return true }
-        return now.fields[index].keepsKeysInForce(of: field)
-      }
+      return plan.hasSameRules(as: now)
+        && plan.fields.allSatisfy { field in
+          guard field.isSealed, let index = now.index(of: field.number) else { return true }
+          return now.fields[index].keepsKeysInForce(of: field)
+        }
     }
   }
 

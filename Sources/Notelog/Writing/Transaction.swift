@@ -44,6 +44,7 @@ public struct Transaction: RecordSource, ~Copyable {
   init(_ store: Store, _ batch: consuming Batch) {
     self.store = store
     self.batch = batch
+    self.batch.isSearched = true
   }
 
   /// Gives the batch back.
@@ -276,7 +277,12 @@ extension Transaction {
   }
 
   mutating func delete(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> Bool {
-    guard try read(id, plan) != nil else { return false }
+    do throws(NotelogError) {
+      if try read(id, plan) == nil { return false }
+    } catch {
+      // What can't be read is there, and can be deleted.
+      guard error.code == .damaged else { throw error }
+    }
     batch.delete(id.bytes, collection: plan.schema.collection)
     return true
   }

@@ -103,5 +103,21 @@ private struct Guest: Record {
     #expect(try store.get(Before.Person.self, ada.id)?.nickname == "")
     try store.write { tx in try tx.put(Before.Person(id: ada.id, name: "Ada L.")) }
     #expect(try store.get(Person.self, ada.id)?.record().tags == ["first"])
+    try store.write { tx in
+      try tx.put(Member(years: 151))
+      try tx.update(Person.self, ada.id) { $0.set(\.fullName, " Ada L. ") }
+    }
+    try store.migrate([
+      Migration("nobody is older than 150") { tx in
+        try tx.deleteAll(Member.self, where: .field(\.years, in: 151...))
+        try tx.updateAll(Person.self) { $0.set(\.tags, ["checked"]) }
+      },
+      Migration("names without blanks around them", of: Person.self) { person in
+        person.set(\.fullName, try person.fullName.trimmingCharacters(in: .whitespaces))
+      },
+    ])
+    #expect(try store.query(Member.self).count() == 1)
+    #expect(try store.get(Person.self, ada.id)?.record().fullName == "Ada L.")
+    #expect(try store.get(Person.self, ada.id)?.tags == ["checked"])
   }
 }

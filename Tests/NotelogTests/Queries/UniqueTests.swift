@@ -334,4 +334,20 @@ private struct StrictAccount: Record {
       }
     }
   }
+
+  @Test func `a batch that was begun before there was a rule does not get around it`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    var batch = try store.batch(of: LooseAccount.self)
+    try batch.put(LooseAccount(email: "ada"))
+    try store.putAll([StrictAccount(email: "ada")])
+    do {
+      try batch.commit()
+      Issue.record("the rule was not kept to")
+    } catch let error as NotelogError { #expect(error.code == .conflict) }
+    batch.removeAll()
+    try batch.put(LooseAccount(email: "eve"))
+    try batch.commit()
+    #expect(try store.query(StrictAccount.self).count() == 2)
+  }
 }
