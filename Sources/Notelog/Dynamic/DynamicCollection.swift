@@ -68,9 +68,10 @@ public struct DynamicCollection: Sendable, Opaque {
     try store.write { tx in try tx.update(in: self, id, values) }
   }
 
-  /// Removes a record.
+  /// Removes a record, also one that can't be read.
   ///
   /// - Returns: Whether there was one.
+  /// - Throws: `conflict` where another record refers to it, and refuses that; `full`, `readOnly`, `closed`.
   @discardableResult
   public func remove(_ id: RecordID) throws -> Bool {
     try store.write { tx in try tx.delete(id, plan) }

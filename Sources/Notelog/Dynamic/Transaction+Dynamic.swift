@@ -60,7 +60,7 @@ extension Transaction {
   ///   - collection: The collection.
   ///   - id: The record's id.
   /// - Returns: Whether there was one.
-  /// - Throws: `damaged`, `inputOutput`.
+  /// - Throws: `inputOutput`; the transaction's commit throws `conflict` where another record refuses it.
   @discardableResult
   public mutating func delete(in collection: DynamicCollection, _ id: RecordID) throws -> Bool {
     try delete(id, collection.plan)

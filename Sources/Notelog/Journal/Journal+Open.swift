@@ -9,7 +9,7 @@ extension Journal {
   static func create(
     in storage: any Storage, storeID: ID16, options: JournalOptions = JournalOptions()
   ) throws(NotelogError) -> Journal {
-    let lock = try takeLock(storage)
+    let lock = try takeLock(storage, waiting: options.lockTimeout)
     do throws(NotelogError) {
       let survey = try fromStorage(Survey(storage, storeID: nil))
       guard survey.isEmpty else { throw NotelogError(.alreadyExists, "there is a store here already") }

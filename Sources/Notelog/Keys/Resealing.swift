@@ -60,7 +60,7 @@ extension Store {
   ///   - name: The key's name.
   ///   - budget: What this step may spend, give or take one large value.
   /// - Returns: What was done, and whether that was all.
-  /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
+  /// - Throws: `locked`, `missingKey`, `busy`, `suspended`, `full`, `poisoned`, `closed`, `readOnly`.
   @discardableResult
   public func rotate(_ name: String, _ budget: WorkBudget = .unlimited) throws -> RotationStep {
     try rotations.withLock { (progress: inout [KeyReference: RotationProgress]) throws -> RotationStep in
@@ -87,7 +87,7 @@ extension Store {
   /// on with all of them.
   ///
   /// - Parameter name: The key's name.
-  /// - Throws: `locked`, `missingKey`, `full`, `poisoned`, `closed`, `readOnly`.
+  /// - Throws: `locked`, `missingKey`, `busy`, `suspended`, `full`, `poisoned`, `closed`, `readOnly`.
   public func beginRotation(of name: String) throws { try beginRotation(of: try namedKey(name)) }
 
   /// The generation is there before the schemas list it: nobody waits for the keyring's files. Until they do,

@@ -264,9 +264,11 @@ extension Transaction {
     }
   }
 
-  /// Deletes a record.
+  /// Deletes a record, also one that can't be read.
   ///
   /// - Returns: Whether there was one.
+  /// - Throws: `conflict` where the condition is not met; the transaction's commit throws it where another
+  ///   record refers to this one, and refuses that (``DeleteRule/refuse``).
   @discardableResult
   public mutating func delete<R: Record>(
     _ type: R.Type, _ id: RecordID, if condition: WriteCondition = .always
@@ -451,7 +453,8 @@ extension Transaction {
   ///     ``Store/damage`` knows of them afterwards, too.
   /// - Returns: How many were deleted.
   /// - Throws: `locked` where the condition needs a locked field; what a query throws. The commit throws
-  ///   `limitExceeded` where more is deleted than one transaction may hold, a million records and more.
+  ///   `limitExceeded` where more is deleted than one transaction may hold, a million records and more, and
+  ///   `conflict` where another record refers to one of them, and refuses that (``DeleteRule/refuse``).
   @discardableResult
   public mutating func deleteAll<R: Record>(
     _ type: R.Type, where condition: QueryCondition<R>? = nil,
