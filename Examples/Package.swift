@@ -21,12 +21,13 @@ let package = Package(
       name: "MoveNotes", dependencies: [notelog, "CLegacyCrypto", "TerminalUI"], swiftSettings: house),
     .executableTarget(name: "PasswordManager", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
     .executableTarget(name: "TapOut", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
+    .executableTarget(name: "Vault", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
     .executableTarget(name: "SecureNote", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
     .target(name: "CTerminal", path: "Tests/CTerminal"),
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        notelog, "CTerminal", "MoveNotes", "PasswordManager", "SecureNote", "TapOut", "TerminalUI",
+        notelog, "CTerminal", "MoveNotes", "PasswordManager", "SecureNote", "TapOut", "TerminalUI", "Vault",
       ],
       swiftSettings: house),
   ]

@@ -8,6 +8,7 @@ enum NotelogBench {
            \(DeviceCommand.usage)
            \(ScaleCommand.usage)
            \(SharingCommand.usage)
+           \(VaultCommand.usage)
            \(CountsCommand.usage)
            notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
@@ -20,6 +21,7 @@ enum NotelogBench {
       case "device": try DeviceCommand(&arguments).run()
       case "scale": try ScaleCommand(&arguments).run()
       case "sharing": try SharingCommand(&arguments).run()
+      case "vault": try VaultCommand(&arguments).run()
       case "counts": try CountsCommand(&arguments).run()
       case "hotpath": try hotPath(arguments)
       default: throw Failure(usage)

@@ -19,7 +19,8 @@ import NotelogBase
 ///
 /// Its name is kept in the store, sealed under the key ``defaultKeyName``.
 public struct Migration: Sendable {
-  fileprivate let name: String
+  /// Its name, by which the store remembers it.
+  public let name: String
   fileprivate let work: Work
 
   fileprivate enum Work: Sendable {

@@ -79,6 +79,9 @@ extension Store {
   /// Has the fields of a record type migrated that its schema declares as ``Migrated``; returns at once where
   /// that has been done, or there is nothing to do.
   ///
+  /// It stores the schema too, where the store has an earlier one of the type: what it says of references and
+  /// of ``Unique`` values holds from then on, and not from the type's first write.
+  ///
   /// Call it when the store has been opened and unlocked, before the type is used. Records are changed in
   /// transactions of a few hundred, each with its new values and without the old one, and the fields are
   /// retired with the last. What was interrupted, by whatever it may be, goes on with the next call: no
@@ -121,11 +124,21 @@ private struct FieldMigration<R: Record> {
     // Looked up each time: another process may have retired them meanwhile.
     while let schema = store.registry.withLock({ $0.find(declared)?.plan.schema }) {
       let numbers = Set(schema.unmigrated(of: declared).map(\.number))
-      if numbers.isEmpty { return }
+      if numbers.isEmpty { return try follow(schema) }
       var rest = try pending(numbers, of: schema.collection)[...]
       while !rest.isEmpty { try change(&rest, numbers) }
       if try finish(numbers, of: schema.collection) { return }
     }
+  }
+
+  /// Stores what the type declares where that is more than what is stored, or another rule.
+  private func follow(_ stored: StoredSchema) throws {
+    var schema = stored
+    let isChanged = try schema.evolve(to: store.resolvingTargets(of: declared)) {
+      name, isNew throws(NotelogError) in
+      try store.keyReference(name) ?? (isNew ? UInt32.max : nil)
+    }
+    if isChanged { _ = try store.write { tx in try tx.collection(for: declared).number } }
   }
 
   /// The records that have a value in a field to be migrated.

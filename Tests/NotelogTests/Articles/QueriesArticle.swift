@@ -191,6 +191,12 @@ func unreadCount(in source: borrowing some RecordSource & ~Copyable) throws -> I
     try await store.write { tx in try tx.delete(Message.self, id) }
     seen = try await iterator.next()
     #expect(seen?.0 == nil && seen?.1.isEmpty == true)
-    try await store.close()
+    var shown = 0
+    func show(_ message: Entry<Message>?, _ attachments: [Entry<Attachment>]) {
+      shown += attachments.count + 1
+      try? store.close()
+    }
+    for try await (message, attachments) in updates { show(message, attachments) }
+    #expect(shown == 1)
   }
 }

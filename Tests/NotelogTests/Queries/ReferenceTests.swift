@@ -351,6 +351,41 @@ private struct ReferenceModel {
     try before.close()
   }
 
+  /// A rule was stored with the first write of its type. A type that nobody wrote after an update of the app was
+  /// under its former rule, or none: what referred to a deleted record stayed, or went where it was to stay.
+  @Test func `a rule that is new, or another, holds once its type is migrated`() throws {
+    struct Before: Record {
+      var id = RecordID()
+      var account: RecordID?
+      static let schema = Schema<Before>("photo") {
+        Plain("account", \.account, indexed: true).referring(to: Account.self, whenDeleted: .cascade)
+      }
+    }
+    struct Unbound: Record {
+      var id = RecordID()
+      var account = RecordID()
+      static let schema = Schema<Unbound>("login") { Plain("account", \.account, indexed: true) }
+    }
+    let folder = try TemporaryFolder()
+    let (account, photo) = (Account(name: "bank"), RecordID())
+    let before = try folder.create()
+    try before.write { tx in
+      try tx.put(account)
+      try tx.put(Before(id: photo, account: account.id))
+      try tx.put(Unbound(account: account.id))
+    }
+    try before.close()
+    let store = try folder.open()
+    #expect(try store.migrate(SignIn.self).recordCount == 0 && store.migrate(Photo.self).recordCount == 0)
+    let revision = store.info().nextRevision
+    try store.migrate(Photo.self)
+    #expect(store.info().nextRevision == revision)
+    try store.write { tx in try tx.delete(Account.self, account.id) }
+    #expect(try store.get(Photo.self, photo)?.account == .some(nil))
+    #expect(try store.query(SignIn.self).count() == 0)
+    try store.close()
+  }
+
   @Test func `a schema that can't refer as it says is none`() {
     func mistake(_ field: FieldDescription, _ rule: DeleteRule, target: String = "account") -> String? {
       var field = field
