@@ -111,7 +111,7 @@ static void makeID(uint8_t id[idByteCount], const char *kind, size_t number) {
 
 /// The digest by which a domain is found.
 static void digestDomain(uint8_t digest[16], const char *domain) {
-  static const uint8_t key[32] = "the key of digests, and no other";
+  static const uint8_t key[32] = "the key of digests, and no more";
   char lower[textByteCountMax];
   size_t count = 0;
   for (; domain[count] && count < sizeof lower; count++) lower[count] = (char)tolower((unsigned char)domain[count]);

@@ -35,10 +35,11 @@ public func fail(_ words: String) -> Never {
 public func askForSecret(_ question: String) -> String {
   var (attributes, silent) = (termios(), termios())
   guard tcgetattr(0, &attributes) == 0 else { return readLine() ?? "" }
-  say(question)
   silent = attributes
   silent.c_lflag &= ~tcflag_t(ECHO)
+  // Before the question: what is typed ahead of it is dropped, and nothing that answers it.
   tcsetattr(0, TCSAFLUSH, &silent)
+  say(question)
   defer {
     tcsetattr(0, TCSAFLUSH, &attributes)
     say("\n")

@@ -20,6 +20,9 @@ struct Vault: Sendable {
   init(at path: String, password: String) throws {
     var options = Store.Options()
     options.recordTypes = Self.types
+    // Another process may write, too: each has the lock for as long as it does.
+    options.writing = .leased(idle: .milliseconds(20))
+    options.lockTimeout = .seconds(5)
     try self.init(Store.openOrCreate(at: path, unlocking: .password(password), options: options))
   }
 

@@ -150,6 +150,10 @@ import Testing
       let summary = try Vault.migrate(open(), rest + [change])
       if isDue { #expect(summary.recordCount == Self.count - 256) }
     }
-    try check(open(), version: version)
+    let vault = try Vault(open())
+    let before = vault.store.metrics.fieldsOpened
+    #expect(try vault.accounts(at: "host17.example.org").count == 3)
+    #expect(vault.store.metrics.fieldsOpened - before == 3)
+    try check(vault.store, version: version)
   }
 }
