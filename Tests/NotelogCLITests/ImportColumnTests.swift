@@ -221,7 +221,7 @@ import Testing
       ("born", "", "there is no value, and the field is not optional"),
       ("count", "007", "'007' is not an integer value"), ("count", "1.0", "'1.0' is not an integer value"),
       ("small", "-1", "'-1' is not an unsigned value"), ("ratio", "0x10", "'0x10' is not a double value"),
-      ("ratio", "nan", "'nan' is not a double value"), ("ratio", "1e999", "'1e999' is not a double value"),
+      ("ratio", "NaN", "'NaN' is not a double value"), ("ratio", "1e999", "'1e999' is not a double value"),
       ("ok", "yes", "'yes' is not a boolean value"), ("uid", "5", "'5' is not a uuid value"),
       ("photo", "AP8", "the value is not a bytes value"), ("photo", "AP9=", "the value is not a bytes value"),
       ("site", "a b", "'a b' is not a url value"), ("more", "{", "'{' is not a json value"),

@@ -92,8 +92,7 @@ import Testing
       script,
       .init(
         out: "2\n",
-        err: "notelog: error: line 1: a string is not UTF-8 (at byte 19)\n"
-          + "notelog: hint: --from takes something else than the lines of dump --json\n"))
+        err: "notelog: error: line 1: a string is not UTF-8 (at byte 19)\n"))
   }
 
   /// A signal ends `poll`, and the tool went on into a `read` that nothing ended before the next byte came.

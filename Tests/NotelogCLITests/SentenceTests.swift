@@ -72,14 +72,26 @@ import Testing
           """))
   }
 
-  @Test func `a file that is no dump is taken with --from, and the hint says so`() throws {
+  @Test func `what can't be imported as it is says what to do`() throws {
     let script = """
-      printf 'SQLite format 3\\0' >x.sqlite; printf 'a,b\\n1,2\\n' >x.csv; printf '{"fields":{}}\\nx\\n' >y
-      notelog import my.notelog x.sqlite $quick 2>&1 | tail -1
-      notelog import my.notelog x.csv $quick 2>&1 | tail -1
+      printf '[{"a":1}]' >list.json; printf 'BEGIN TRANSACTION;\n' >dump.sql; printf 'a,b\n1,2\n' >x.csv
+      for file in list.json dump.sql; do notelog import my.notelog $file $quick; done
+      cat x.csv | notelog import my.notelog $quick; notelog import my.notelog x.csv --table a $quick
+      (printf 'SQLite format 3'; head -c 99 /dev/zero) | notelog import my.notelog $quick
+      echo '{"fields":{}}' | notelog import my.notelog --seal title $quick
       """
-    let hint = "notelog: hint: --from takes something else than the lines of dump --json\n"
-    try expect(script, .init(out: hint + hint))
+    let error = """
+      notelog: error: it is a list of JSON, not lines
+      notelog: hint: 'jq -c .[]' makes lines of it
+      notelog: error: it is SQL, which sqlite3 reads
+      notelog: hint: 'sqlite3 -safe NEW.db <FILE' makes a database of it, which import takes
+      notelog: error: what comes from a pipe has no name: --into names the collection
+      notelog: error: --table is for SQLite databases, and this is csv
+      notelog: error: an SQLite database comes from a file, which sqlite3 opens, not from a pipe
+      notelog: error: --seal is for tables, and these are lines of dump --json
+
+      """
+    try expect(script, .init(64, err: error))
   }
 
   /// The bug: it exited 0.

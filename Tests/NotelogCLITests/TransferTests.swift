@@ -95,23 +95,23 @@ import Testing
         CREATE TABLE d (b REAL); INSERT INTO d VALUES (-9e999)"
       notelog import my.notelog t.db --from sqlite --table t --plain a --yes $quick >/dev/null
       notelog list my.notelog t -f a $quick | sed 's/.* //'
-      notelog import my.notelog t.db --from sqlite --table d --plain b --yes $quick 2>&1 >/dev/null
+      notelog import my.notelog t.db --from sqlite --table d --plain b --yes $quick >/dev/null
+      notelog list my.notelog d -f b $quick | sed 's/.* //'
       """
-    try expect(
-      script, .init(2, out: "x\ninf\nnotelog: error: row 1, column 'b': '-inf' is not a double value\n"))
+    try expect(script, .init(out: "x\ninf\n-inf\n"))
   }
 
   /// The bug: rows were looked at first only where the collection was there, and of a new one the thousand
-  /// before such a row were written.
+  /// before such a row were written. Later: it stayed behind, empty.
   @Test(.enabled(if: hasSQLite)) func `a new collection takes no row where one does not fit`() throws {
     let script = """
-      sqlite3 t.db "CREATE TABLE t (a REAL); INSERT INTO t SELECT value FROM generate_series(1, 1500); INSERT INTO t VALUES (9e999)"
-      notelog import my.notelog t.db --from sqlite --table t --plain a --yes $quick >/dev/null; echo $?
-      notelog list my.notelog t $quick | wc -l
+      sqlite3 t.db "CREATE TABLE t (a TEXT); INSERT INTO t SELECT '2001-01-01' FROM generate_series(1, 1500); INSERT INTO t VALUES ('x')"
+      notelog import my.notelog t.db --table t --plain a --type a=date --yes $quick >/dev/null; echo $?
+      notelog info my.notelog | grep -c '  t:'
       """
     try expect(
       script,
-      .init(out: "2\n0\n", err: "notelog: error: row 1501, column 'a': 'inf' is not a double value\n"))
+      .init(1, out: "2\n0\n", err: "notelog: error: row 1501, column 'a': 'x' is not a date value\n"))
   }
 
   /// The bug: a column without a value was text whatever it was declared to be, a text of 0.1 had seventeen

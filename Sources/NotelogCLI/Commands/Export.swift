@@ -6,8 +6,11 @@ extension Command {
     words: ["export"], summary: "print records for other programs: SQL, CSV or JSON lines",
     discussion: """
       Everything is opened, and stands in the clear in what is printed. --as sql makes a table for each collection, which sqlite3 reads;
-      csv has the names in its first line, and takes one collection; jsonl is what dump --json prints, and import takes it. In CSV and SQL bytes
-      are base64 and X'…', dates are RFC 3339.
+      csv has the names in its first line, and takes one collection; jsonl is what dump --json prints. In CSV and SQL bytes
+      are base64 and X'…', dates are RFC 3339. Records come in the order of their ids, collection by collection.
+
+      'notelog import' brings the same records back, with their ids: from CSV, from JSON lines, and from the database that sqlite3 makes of the SQL. SQLite has no
+      -0.0, which is 0.0 there, and no NaN, which is the text nan; some of its versions read doubles beyond 1e290 with another last digit.
 
       What can't be read is left out and said, and it exits 3: a record whole, where one of its values is damaged; and from a record what is sealed
       under a key that was not granted, was shredded or is elsewhere. What the other program would not take for a name is refused; of two names that are one
@@ -47,9 +50,10 @@ private func exportRecords(_ call: Invocation) throws -> ExitCode {
     let tables = try format.names(collections.map(\.name), areTables: true)
     let fieldsOfAll = collections.map(\.fieldsInUse)
     let columns = try fieldsOfAll.map { try format.names($0.map(\.name)) }
+    let tableOf = Dictionary(zip(collections.map(\.name), tables)) { first, _ in first }
     for (index, collection) in collections.enumerated() {
       let (table, fields) = (tables[index], fieldsOfAll[index])
-      try Console.out.write(format.beginning(table, columns[index], fields))
+      try Console.out.write(format.beginning(table, columns[index], fields, among: tableOf))
       try collection.query().onDamage(outcome.noteUnreadable).forEach { entry in
         let shown = RecordShown(entry, opening: true)
         if outcome.note(shown) != .damage {

@@ -8,25 +8,33 @@ extension Command {
     words: ["import"],
     summary: "add or replace records, from the lines of dump --json or from other programs",
     discussion: """
-      Each line is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is
-      only one. A record whose id exists is replaced. Fields that a dump left sealed are refused.
+      What FILE is, its beginning says: lines of dump --json; or tables, as an SQLite database (read by the sqlite3 program, of Core Data too), CSV with names in
+      the first line, or JSON lines of any objects. --from says it where it is taken for something else. But for SQLite
+      a pipe does as well: tables from a pipe are held in memory, 256 MiB at most.
 
-      Lines are committed in batches. If a line is wrong, those before it are imported and it says which line it
-      was. All that was imported is on the disk before it exits.
+      A line of dump --json is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is
+      only one. A record whose id exists is replaced. Fields that a dump left sealed are refused. Lines are committed in batches. If a line is wrong,
+      those before it are imported and it says which line it was. All that was imported is on the disk before it exits.
 
-      With --from a table of something else is taken over: sqlite (read by the sqlite3 program, of Core Data too), csv with names in the
-      first line, or jsonl, any objects. A collection is proposed and shown, with a value of each column, and taken after a yes or with --yes.
+      For tables, collections are proposed and shown, with a value of each column, and taken after a yes or with --yes. All tables of a file are
+      taken, unless --table says which. Fields are called as the columns are; Core Data's lose their Z, and options take either name.
+      New columns that are named like secrets (password, pin, token) are proposed sealed, unless --plain says which columns stay in the clear. A
+      first column called id, with a UUID in each row, is the records' ids.
 
-      CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double or
-      boolean where each value is written as such a value is printed: 12, 2.5, true; with both 12 and 2.5 it is double. All else is text, as it stands:
+      CSV has commas between values, and quotation marks around what holds a comma, a quotation mark or a line's end. A column is integer, double,
+      boolean, date or uuid where each value is written as such a value is printed: 12, 2.5, true, 2026-11-26T10:00:00Z; with both 12 and 2.5 it is double. All else is text, as it stands:
       007, +5, 1E5, 1.50, and what has more digits than a number keeps. What becomes another kind of value, and which columns are left out, is said. An empty cell is no value, and makes its field optional; "" is an empty text.
       In JSON lines, and in SQLite, a number is a number however it is written, and text where a digit would be lost.
 
-      Into a collection that is there already, values are read as its fields' types: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone,
+      With --type, and into a collection that is there already, values are read as the types say: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone,
       which is its midnight in UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional.
       Where a value does not fit, nothing is imported, and it says which.
 
-      What is interrupted goes on when the same is run again. Rows that were imported before are compared with their records first: where one
+      Entities of Core Data become collections of their names, also where several are in one table. A column that refers to rows of another table, by
+      a foreign key, by an entity's name or by --type COLUMN=COLLECTION, gets their records' ids. From the import's end on the store holds that these are there: one that is
+      referred to can't be removed, but as the foreign key says; where it is Core Data's, those that refer to it then refer to none.
+
+      What is interrupted goes on when the same is run again, as the same row has the same id. Rows that were imported before are compared with their records first: where one
       differs, or is gone, nothing is imported. At the end all rows are compared with all records.
       """,
     positionals: [
@@ -35,13 +43,13 @@ extension Command {
         name: "FILE", completion: .files, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
-    options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, into, yes, propose],
+    options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, yes, propose],
     examples: [
-      "notelog import my.notelog notes.db --from sqlite --table note --seal title,body":
+      "notelog import my.notelog notes.db --table note --seal title,body --type day=date":
         "takes a table over, and seals two of its columns",
       "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p":
         "copies all records into another store",
-    ], run: importLines)
+    ], run: importFile)
 
   fileprivate static let batch = Option(
     long: "batch", value: "N", help: "commit N records at a time; 1000 unless given")
@@ -49,13 +57,19 @@ extension Command {
     long: "durable", help: "make each commit durable before the next one begins")
   fileprivate static let from = Option(
     long: "from", value: "KIND", completion: TableKind.allCases.map(\.rawValue),
-    help: "take a table over: sqlite, csv or jsonl")
+    help: "take it for tables of this kind: sqlite, csv or jsonl")
   fileprivate static let tableName = Option(
-    long: "table", value: "NAME", help: "the table of an SQLite database")
+    long: "table", value: "NAME", repeats: true,
+    help: "a table of an SQLite database, or an entity of Core Data; may be repeated, all without it")
   fileprivate static let seal = Option(
     long: "seal", value: "A,B", help: "the columns that are sealed; the others are in the clear")
   fileprivate static let plain = Option(
     long: "plain", value: "A,B", help: "the columns that are in the clear; all others are sealed")
+  fileprivate static let types = Option(
+    long: "type", value: "A=TYPE,B=TYPE",
+    help:
+      "what columns are: \(FieldType.allCases.map(\.name).joined(separator: ", ")), or a collection that they refer to"
+  )
   fileprivate static let into = Option(
     long: "into", value: "COLLECTION", help: "the collection's name; the table's or file's unless given")
   fileprivate static let yes = Option(
@@ -65,12 +79,31 @@ extension Command {
     long: "ack", help: "print each id on a line of its own, once its commit has reached its durability")
 }
 
-private func importLines(_ call: Invocation) throws -> ExitCode {
-  if let kind = try call.choice(of: Command.from, among: TableKind.self) {
-    return try importTable(kind, call)
+/// What is imported: lines of a dump, or tables.
+private func importFile(_ call: Invocation) throws -> ExitCode {
+  let path = call.positionals.dropFirst().first ?? "-"
+  let kind = try call.choice(of: Command.from, among: TableKind.self)
+  var reader = try LineReader(path: path)
+  // Who types, types lines; and a password is read before what comes behind it.
+  let isPasswordFirst = path == "-" && call.value(of: .passwordDescriptor) == "0"
+  if isPasswordFirst, kind != nil {
+    throw ToolError.usage("a password and tables can't both come from standard input")
   }
+  let isLines = isPasswordFirst || kind == nil && path == "-" && isatty(STDIN_FILENO) == 1
+  if !isLines, let kind = try kind ?? TableKind(firstLine: try reader.peek()) {
+    return try importTables(kind, path, &reader, call)
+  }
+  let forTables = [
+    Command.tableName, Command.seal, Command.plain, Command.types, Command.into, Command.propose,
+  ]
+  if let option = forTables.first(where: call.has) {
+    throw ToolError.usage("--\(option.long) is for tables, and these are lines of dump --json")
+  }
+  return try importLines(&reader, call)
+}
+
+private func importLines(_ reader: inout LineReader, _ call: Invocation) throws -> ExitCode {
   let batchCount = try call.number(of: Command.batch, in: 1...100_000) ?? 1000
-  var reader = try LineReader(path: call.positionals.dropFirst().first ?? "-")
   return try call.withStore(.required) { store in
     var batch = ImportBatch(
       store: store, durability: call.has(Command.durable) ? .durable : .flushed,
@@ -81,7 +114,7 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
     try Interrupt.deferred {
       do {
         while !Interrupt.isRequested, let line = try reader.next() {
-          if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+          if line.isBlank { continue }
           try batch.add(line, number: reader.lineNumber)
           guard batch.pending.isFull(batchCount) else { continue }
           try batch.commit(upTo: reader.lineNumber)
@@ -93,13 +126,12 @@ private func importLines(_ call: Invocation) throws -> ExitCode {
         // The lines before the wrong one are good, and are kept.
         if !batch.hasFailed { try batch.commit(upTo: reader.lineNumber - 1) }
         if error.code == .interrupted { throw error }
-        let hint = reader.lineNumber > 1 ? nil : "--from takes something else than the lines of dump --json"
         let place =
           batch.hasFailed
           ? (error.isOutcomeUnknown ? "of the lines after" : "nothing is imported after")
             + " line \(batch.committedLine)"
           : "line \(reader.lineNumber)"
-        throw ToolError(error.code, "\(place): \(error.message)", hint: error.hint ?? hint)
+        throw ToolError(error.code, "\(place): \(error.message)", hint: error.hint)
       }
       try store.finishImport()
       if Interrupt.isRequested { throw ToolError.interrupted }
@@ -121,66 +153,128 @@ extension Store {
   }
 }
 
-private func importTable(_ kind: TableKind, _ call: Invocation) throws -> ExitCode {
-  guard let path = call.positionals.dropFirst().first, path != "-" else {
-    throw ToolError.usage("--from takes a file, which is read more than once")
-  }
-  var table = try sourceTable(kind, path, call)
-  let sealed = call.value(of: Command.seal)?.split(separator: ",").map(String.init) ?? []
-  let plain = call.value(of: Command.plain)?.split(separator: ",").map(String.init)
-  try table.propose(as: call.value(of: Command.into), sealing: sealed, plain: plain) { name in
-    try knownFields(of: name, call)
-  }
+private func importTables(
+  _ kind: TableKind, _ path: String, _ reader: inout LineReader, _ call: Invocation
+) throws -> ExitCode {
+  let wishes = try call.wishes
+  var tables = try sourceTables(kind, path, &reader, wishes, call)
+  try tables.propose(wishes) { name in try knownFields(of: name, call) }
   // What was a collection with sealed fields may have been taken away by somebody without a key.
-  if call.has(Command.yes), !table.isKnown, plain == nil, sealed.isEmpty {
+  if call.has(Command.yes), wishes.plain == nil, wishes.sealed.isEmpty,
+    let new = tables.first(where: { !$0.isKnown })
+  {
     throw ToolError.usage(
-      "there is no collection '\(table.collectionName)', and --yes does not say what may be in the clear in a new one",
+      "there is no collection '\(new.collectionName)', and --yes does not say what may be in the clear in a new one",
       hint: "--plain A,B leaves these columns in the clear and seals the others; --seal A,B seals these only")
   }
   let isAsking = !call.has(Command.yes) && !call.has(Command.propose)
   if isAsking, isatty(STDIN_FILENO) != 1 || !Console.outIsTerminal {
     throw ToolError.usage("without a terminal to ask, --yes takes it")
   }
-  let samples = isAsking || call.has(Command.propose) ? try table.samples() : nil
-  try Console.out.write(table.proposal(samples: samples))
+  for table in tables {
+    let samples = isAsking || call.has(Command.propose) ? try table.samples() : nil
+    try Console.out.write(table.proposal(samples: samples))
+  }
+  let secrets = tables.flatMap(\.secrets)
+  if !isAsking, !secrets.isEmpty {
+    let names = secrets.joined(separator: ", ")
+    Console.say("note", "sealed, as named like secrets: \(names); --plain A,B says what stays in the clear")
+  }
   if call.has(Command.propose) { return .done }
   if isAsking {
-    try Console.out.write("take it? [y/N] ")
+    try Console.out.write("take \(tables.count == 1 ? "it" : "them")? [y/N] ")
     try Console.out.flush()
     guard ["y", "yes"].contains(readLine()?.lowercased()) else {
       throw ToolError(.no, "nothing was imported")
     }
   }
   return try call.withStore(.required) { store in
-    let collection = try table.collection(in: store)
-    let progress = Progress("importing")
-    defer { progress.finish() }
-    let (newCount, knownCount) = try Interrupt.deferred {
-      let counts = try table.write(into: collection, of: store, progress)
-      try store.finishImport()
-      return counts
+    // What does not fit is said before anything is written.
+    let knownCounts = try tables.map { try $0.compare(with: store, isBefore: true) }
+    try store.createCollections(tables.compactMap(\.description))
+    func name(_ table: SourceTable) -> String {
+      tables.count == 1 ? "" : " of " + Escaping.line(table.collectionName)
     }
-    try Console.out.write(
-      "imported   \(newCount) records\(knownCount > 0 ? ", \(knownCount) were there" : "")\n")
-    let count = try table.compare(with: collection)
-    try Console.out.write(table.outcome(count))
+    for (table, knownCount) in zip(tables, knownCounts) {
+      let progress = Progress("importing")
+      defer { progress.finish() }
+      let newCount = try Interrupt.deferred { try table.write(into: store, besides: knownCount, progress) }
+      let known = knownCount > 0 ? ", \(knownCount) were there" : ""
+      try Console.out.write("imported   \(newCount) records\(name(table))\(known)\n")
+    }
+    try Interrupt.deferred {
+      try tables.hold(in: store)
+      try store.finishImport()
+    }
+    for table in tables {
+      try Console.out.write(table.outcome(try table.compare(with: store), name(table)))
+    }
     return .done
   }
 }
 
 private enum TableKind: String, CaseIterable {
   case sqlite, csv, jsonl
+
+  /// What a file is by its first line; nil where it is one of a dump, or nothing.
+  init?(firstLine line: ArraySlice<UInt8>) throws {
+    let text = String(decoding: line.prefix(64), as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    if text.hasPrefix("SQLite format 3\0") {
+      self = .sqlite
+    } else if text.hasPrefix("{") {
+      // What can't be read is a line of a dump, which says what is wrong with it.
+      guard let json = try? JSONReader.read(Array(line)) else { return nil }
+      if case .object? = json["fields"] { return nil }
+      self = .jsonl
+    } else if text.hasPrefix("[") {
+      throw ToolError(.failed, "it is a list of JSON, not lines", hint: "'jq -c .[]' makes lines of it")
+    } else if text.hasSuffix(";"), ["BEGIN", "PRAGMA", "CREATE"].contains(where: text.hasPrefix) {
+      throw ToolError(
+        .failed, "it is SQL, which sqlite3 reads",
+        hint: "'sqlite3 -safe NEW.db <FILE' makes a database of it, which import takes")
+    } else {
+      if text.isEmpty { return nil }
+      self = .csv
+    }
+  }
 }
 
-private func sourceTable(_ kind: TableKind, _ path: String, _ call: Invocation) throws -> SourceTable {
-  switch kind {
-  case .sqlite:
-    guard let name = call.value(of: Command.tableName) else {
-      throw ToolError.usage("--from sqlite needs --table")
+private func sourceTables(
+  _ kind: TableKind, _ path: String, _ reader: inout LineReader, _ wishes: ImportWishes, _ call: Invocation
+) throws -> [SourceTable] {
+  let names = call.values[Command.tableName.long] ?? []
+  let isPipe = reader.isPipe(path)
+  if kind == .sqlite {
+    if isPipe {
+      throw ToolError.usage("an SQLite database comes from a file, which sqlite3 opens, not from a pipe")
     }
-    return try SourceTable(sqlite: path, table: name)
-  case .csv: return try SourceTable(csv: path)
-  case .jsonl: return try SourceTable(jsonLines: path)
+    return try SQLiteFile(path, wishes).tables(names)
+  }
+  if !names.isEmpty { throw ToolError.usage("--table is for SQLite databases, and this is \(kind.rawValue)") }
+  guard let name = isPipe ? wishes.name : URL(filePath: path).deletingPathExtension().lastPathComponent else {
+    throw ToolError.usage("what comes from a pipe has no name: --into names the collection")
+  }
+  let file = try reader.reopening(path)
+  return [
+    try kind == .csv
+      ? SourceTable(csv: file, name: name, wishes) : SourceTable(jsonLines: file, name: name, wishes)
+  ]
+}
+
+extension Invocation {
+  /// What the command line says of tables.
+  fileprivate var wishes: ImportWishes {
+    get throws {
+      func words(_ option: Option) -> [String]? { value(of: option)?.split(separator: ",").map(String.init) }
+      let types = try (words(Command.types) ?? []).map { word in
+        let parts = word.split(separator: "=").map(String.init)
+        guard parts.count == 2 else { throw ToolError.usage("--type takes COLUMN=TYPE, not '\(word)'") }
+        return (parts[0], parts[1])
+      }
+      return ImportWishes(
+        name: value(of: Command.into), sealed: words(Command.seal) ?? [], plain: words(Command.plain),
+        types: Dictionary(types) { $1 })
+    }
   }
 }
 
@@ -213,7 +307,8 @@ private struct ImportBatch {
   mutating func add(_ line: [UInt8], number: Int) throws {
     let json = try JSONReader.read(line)
     guard case .object(let members) = json else { throw ToolError(.failed, "a record is an object") }
-    for member in members where !["id", "collection", "revision", "fields"].contains(member.name) {
+    for member in members
+    where !["id", "collection", "revision", "possiblyStale", "fields"].contains(member.name) {
       throw ToolError(.failed, "a record has no member '\(member.name)'")
     }
     var id = RecordID()

@@ -31,14 +31,17 @@ enum ExportFormat: String, CaseIterable {
     }
   }
 
-  /// What comes before a collection's records.
-  func beginning(_ table: String, _ columns: [String], _ fields: [FieldInfo]) -> String {
+  /// What comes before a collection's records; `tables` are those of all collections that are printed.
+  func beginning(
+    _ table: String, _ columns: [String], _ fields: [FieldInfo], among tables: [String: String]
+  ) -> String {
     switch self {
     case .jsonl: ""
     case .csv: ([Self.idColumn(columns)] + columns).map(Self.cell).joined(separator: ",") + "\r\n"
     case .sql:
       "BEGIN;\nCREATE TABLE \(SourceTable.quoted(table)) (\(Self.idColumn(columns)) TEXT PRIMARY KEY"
-        + zip(columns, fields).map { ", \(SourceTable.quoted($0)) \(Self.sqlType($1.type))" }.joined()
+        + zip(columns, fields).map { ", \(SourceTable.quoted($0)) \(Self.declaration($1, among: tables))" }
+        .joined()
         + ");\n"
     }
   }
@@ -61,7 +64,7 @@ enum ExportFormat: String, CaseIterable {
   var end: String { self == .sql ? "COMMIT;\n" : "" }
 
   /// What the ids' column is called, so that no field has the same name.
-  private static func idColumn(_ columns: [String]) -> String {
+  static func idColumn(_ columns: [String]) -> String {
     let taken = Set(columns.map { $0.lowercased() })
     var name = "id"
     while taken.contains(name) { name = "record_" + name }
@@ -86,14 +89,28 @@ enum ExportFormat: String, CaseIterable {
       + String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self) + "'"
   }
 
-  private static func sqlType(_ type: FieldType) -> String {
+  /// What a column of a type is declared to hold: SQLite converts no value of it, and an import knows the type.
+  static func sqlType(_ type: FieldType) -> String {
     switch type {
     case .boolean: "BOOLEAN"
-    case .integer, .unsigned: "INTEGER"
+    case .integer: "INTEGER"
+    case .unsigned: "UNSIGNED BLOB"
     case .double: "REAL"
     case .bytes: "BLOB"
-    default: "TEXT"
+    case .text: "TEXT"
+    case .date, .uuid, .url, .json: type.name.uppercased() + " TEXT"
     }
+  }
+
+  /// What becomes of a record whose other record is deleted, in SQL.
+  static let rules: [(words: String, rule: DeleteRule)] = [
+    ("CASCADE", .cascade), ("SET NULL", .nullify), ("RESTRICT", .refuse),
+  ]
+
+  private static func declaration(_ field: FieldInfo, among tables: [String: String]) -> String {
+    guard let target = field.target.flatMap({ tables[$0] }) else { return sqlType(field.type) }
+    let rule = rules.first { $0.rule == field.deleteRule }.map { " ON DELETE " + $0.words } ?? ""
+    return "\(sqlType(field.type)) REFERENCES \(SourceTable.quoted(target))\(rule)"
   }
 
   private static func sql(_ value: DynamicValue) -> String {
@@ -103,7 +120,7 @@ enum ExportFormat: String, CaseIterable {
     case .integer(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
     case .unsigned(let value): value > UInt64(Int64.max) ? "'\(value)'" : String(value)
     case .double(let value):
-      value.isNaN ? "NULL" : value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : value.description
+      value.isNaN ? "'nan'" : value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : value.description
     case .bytes(let bytes): hex(bytes)
     default: text(value.shown)
     }

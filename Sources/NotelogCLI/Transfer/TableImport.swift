@@ -1,17 +1,17 @@
-// A table of something else, as `import --from` takes it: columns whose types are known, and rows in an order
-// that stays.
+// A table of something else, as `import` takes it: columns whose types are known, and rows in an order that stays.
 
 import Foundation
 import Notelog
 
-/// What a row has in one column, before anybody knows what the column is.
-enum SourceCell {
-  /// Nothing, where a text is not told from it.
-  case empty
-  /// A text that may stand for a number.
-  case word(String)
-  case json(JSONValue)
-  case bytes([UInt8])
+/// What the command line says of tables that are imported.
+struct ImportWishes {
+  /// The collection's name.
+  var name: String?
+  /// The columns that are sealed; and those that are in the clear, where all others are sealed.
+  var sealed: [String] = []
+  var plain: [String]?
+  /// What columns are: a type's name, or that of a collection that they refer to.
+  var types: [String: String] = [:]
 }
 
 /// A table on its way in: what it becomes, and its rows, which can be gone through as often as one likes.
@@ -21,248 +21,229 @@ struct SourceTable {
 
   /// The collection that it goes into: it has the table's or file's name where nobody says otherwise.
   private(set) var collectionName: String
+  /// What it is called by itself.
+  private let givenName: String
   /// Whether the collection is there already, and says what its fields are.
   private(set) var isKnown = false
   /// What tells this table from others of its kind.
   private let identity: String
-  private var columns: [SourceColumn]
+  /// The column that has the rows' numbers; nil where none has.
+  private let numberColumn: String?
+  /// The first column, where it is the records' ids.
+  private var idColumn: SourceColumn?
+  fileprivate var columns: [SourceColumn]
   /// The columns that are not taken.
   private let dropped: [String]
   /// How many rows there are.
   private let rowCount: Int
   private let rows: Rows
+  /// The first half of the ids of this table's records, where it has none, the second being the row's number:
+  /// always the same, so that an import that was interrupted knows what it has.
+  private var idPrefix: [UInt8]
 
-  /// Goes through all rows, each of which has as many cells as there are names, to see what the columns are;
-  /// `column` says of one that has its counts, by its place, what it is.
+  /// Goes through all rows, each of which has as many cells as there are columns, to see what these are.
+  ///
+  /// - Parameters:
+  ///   - name: What the collection is called where nobody says otherwise.
+  ///   - identity: What tells it from others.
+  ///   - all: Its columns.
+  ///   - dropped: Those that are not taken.
+  ///   - numberColumn: The one that has the rows' numbers.
+  ///   - isPart: Whether other parts of the table go elsewhere, so that columns without a value are theirs.
+  ///   - wishes: What the command line says.
+  ///   - rows: Goes through all rows.
+  /// - Throws: Where a column's values have no type that holds all of them; what stood in the way of reading.
   init(
-    name: String, identity: String, columns names: [String], dropped: [String] = [], rows: @escaping Rows,
-    column: (Int, inout SourceColumn) throws -> Void = { $1.found = try $1.typeOfValues() }
+    name: String, identity: String, columns all: [SourceColumn], dropped: [String] = [],
+    numberColumn: String? = nil, isPart: Bool = false, _ wishes: ImportWishes, rows: @escaping Rows
   ) throws {
-    var columns = names.map(SourceColumn.init)
+    var columns = all
     var count = 0
-    try rows { _, cells in
-      for (index, cell) in cells.enumerated() { columns[index].count(cell) }
+    for (index, column) in columns.enumerated() {
+      columns[index].place = index
+      guard let word = wishes.types[column.source] ?? wishes.types[column.name] else { continue }
+      columns[index].given = FieldType.allCases.first { $0.name == word }
+      columns[index].reference =
+        columns[index].given == nil ? SourceReference(identity: nil, collection: word) : nil
+    }
+    try rows { row, cells in
+      for (index, cell) in cells.enumerated() { columns[index].count(cell, row: row) }
       count += 1
     }
-    for index in columns.indices { try column(index, &columns[index]) }
-    (collectionName, self.identity, self.dropped, self.rows) = (name, identity, dropped, rows)
-    self.columns = columns
-    rowCount = count
+    // What an export calls its first column, beside these others.
+    if let first = columns.first, first.given == nil, count > 0, first.idTexts == count,
+      first.source == ExportFormat.idColumn(columns.dropFirst().map(\.source))
+    {
+      idColumn = columns.removeFirst()
+    }
+    let empty = isPart ? columns.filter { $0.nothing == count }.map(\.source) : []
+    columns.removeAll { empty.contains($0.source) }
+    for index in columns.indices { try columns[index].conclude() }
+    (givenName, collectionName) = (name, wishes.name ?? name)
+    (self.identity, self.numberColumn) = (identity, numberColumn)
+    (self.columns, self.dropped, self.rows, rowCount) = (columns, dropped + empty, rows, count)
+    idPrefix = Self.idPrefix(identity, chosen: collectionName == name ? nil : collectionName)
   }
 
-  /// Goes through all rows: a number that is the row's own, and a value of its type for each column, or none
+  /// Goes through all rows: the row's number, its record's id, and a value of its type for each column, or none
   /// where it is optional.
-  private func forEachRow(_ body: (Int64, [DynamicValue]) throws -> Void) throws {
+  private func forEachRow(_ body: (Int64, RecordID, [DynamicValue]) throws -> Void) throws {
     try rows { row, cells in
       if Interrupt.isRequested { throw ToolError.interrupted }
-      try body(row, try zip(columns, cells).map { column, cell in try column.value(cell, row: row) })
+      let id = hasIDs ? cells[0].text.flatMap { RecordID($0) } : Self.id(idPrefix, row)
+      guard let id else { throw ToolError(.failed, "row \(row): the id is none") }
+      try body(row, id, try columns.map { try $0.value(cells[$0.place], row: row) })
     }
+  }
+
+  private var hasIDs: Bool { idColumn != nil }
+
+  static func id(_ prefix: [UInt8], _ row: Int64) -> RecordID {
+    RecordID(bytes: prefix + bytes(UInt64(bitPattern: row)))
+  }
+
+  /// The first half of the ids of a table's records, in a collection that has its name, or a chosen one.
+  private static func idPrefix(_ identity: String, chosen name: String? = nil) -> [UInt8] {
+    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
+    let hash: UInt64 = (identity + (name.map { "\n" + $0 } ?? "")).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    }
+    return bytes(hash | 1)
+  }
+
+  private static func bytes(_ number: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
   }
 }
 
-// MARK: - A column of a table on its way in: what its values are, or what the field that takes them has them be.
+// MARK: - Taking tables over: schemas are proposed, rows become records, and both sides are compared.
 
-/// A column, and what its values are: found out value by value.
-struct SourceColumn {
-  var name: String
-  /// What the table calls it.
-  let source: String
-  /// What its values are by themselves, or were declared to be.
-  var found = FieldType.text
-  /// The field that takes them, of a collection that is there already.
-  var field: FieldInfo?
-  var isSealed = false
-
-  private(set) var integers = 0
-  private(set) var doubles = 0
-  private var booleans = 0
-  private(set) var texts = 0
-  private(set) var bytes = 0
-  private var documents = 0
-  private var nothing = 0
-  /// How many of the integers are 0 or 1.
-  private(set) var zerosAndOnes = 0
-  /// How many of the integers a double may not keep.
-  private(set) var longIntegers = 0
-  /// How many of the texts are numbers that no number keeps.
-  private var longNumbers = 0
-
-  init(_ source: String) { (name, self.source) = (source, source) }
-
-  /// The type of the values that rows have.
-  var type: FieldType { field?.type ?? found }
-  var isOptional: Bool { field?.isOptional ?? (nothing > 0) }
-
-  /// Which of its values become another kind of value; nil where all stay what they are, or were declared to
-  /// be.
-  var changes: String? {
-    if type == found, type == .date || type == .boolean { return nil }
-    let counts: [(count: Int, kind: String, same: [FieldType])] = [
-      (integers, "integer", [.integer, .unsigned]), (doubles, "double", [.double]),
-      (booleans, "boolean", [.boolean]), (longNumbers, "long number", []),
-    ]
-    let changed = counts.filter { $0.count > 0 && !$0.same.contains(type) }.map { counted($0.count, $0.kind) }
-    return changed.isEmpty ? nil : "\(changed.joined(separator: " and ")) as \(type.name)"
-  }
-
-  /// The text of a cell as a value; nil where it is none. What no field asked for gives the very same text
-  /// when it is printed, or the same number.
-  private func value(_ text: String) -> DynamicValue? {
-    guard let value = type.value(strictly: text) else { return nil }
-    if field != nil || type == .text { return value }
-    return value.shown == text || type == .double && value.shown == text + ".0" ? value : nil
-  }
-
-  /// What a cell is as a value of the column's.
-  ///
-  /// - Throws: Where it is none, or nothing, and the column is not optional.
-  func value(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
-    let value: DynamicValue?
-    var shown: String?
-    switch cell {
-    case .empty, .json(.null):
-      // In a column of texts that are not optional, an empty cell can be nothing else than an empty text.
-      if case .empty = cell, !isOptional, type == .text { return .text("") }
-      value = isOptional ? .missing : nil
-    case .word(let text), .json(.string(let text)):
-      shown = text
-      value = self.value(text)
-    case .bytes(let bytes):
-      if type == .bytes { return .bytes(bytes) }
-      shown = DynamicValue.bytes(bytes).description.uppercased()
-      // Core Data keeps a UUID as its bytes.
-      value = type == .uuid && bytes.count == 16 ? .uuid(RecordID(bytes: bytes).uuid) : nil
-    case .json(let json):
-      let text = String(decoding: json.text, as: UTF8.self)
-      shown = text
-      value =
-        switch (json, type) {
-        case (.array, .json), (.object, .json): .json(json.text)
-        case (.number, .text), (.boolean, .text): .text(text)
-        case (.number, .boolean): ["0": .boolean(false), "1": .boolean(true)][text]
-        // A number says of no moment since when it counts, but in Core Data's tables.
-        case (.number, .date) where found == .date:
-          Double(text).flatMap { $0.isFinite ? .date($0) : nil }
-        default: type.value(json: json)
-        }
-    }
-    if let value { return value }
-    let place = "row \(row), column '\(name)': "
-    guard let shown else {
-      throw ToolError(.failed, place + "there is no value, and the field is not optional")
-    }
-    // What goes into a sealed field is not quoted.
-    let words = field?.isSealed ?? false ? "the value" : "'\(Self.short(shown))'"
-    throw ToolError(.failed, place + "\(words) is not \(type.named) value")
-  }
-
-  /// The beginning of what is long.
-  static func short(_ text: String) -> String { text.count > 40 ? text.prefix(39) + "…" : text }
-
-  // MARK: What its values are
-
-  mutating func count(_ cell: SourceCell) {
-    switch cell {
-    case .empty, .json(.null): nothing += 1
-    case .bytes: bytes += 1
-    case .word("true"), .word("false"), .json(.boolean): booleans += 1
-    case .json(.string): texts += 1
-    case .json(.array), .json(.object): documents += 1
-    // A word is a number only where printing it gives the same characters: 007, +5, 1E5 and 1.50 are text.
-    case .word(let text): count(number: text) { $0 == text }
-    // JSON has no such number, SQLite has. It counts as a double, and a column of doubles refuses it.
-    case .json(.number("inf")), .json(.number("-inf")): doubles += 1
-    // A number of JSON is one however it is written, but for what has more digits than any number keeps.
-    case .json(.number(let text)):
-      let before = texts
-      count(number: text) { _ in text.utf8.contains { ".eE".utf8.contains($0) } || Int64(text) != nil }
-      longNumbers += texts - before
-    }
-  }
-
-  /// Counts a text that may be a number, where `isMeant` says of the number as it is printed that it is.
-  private mutating func count(number text: String, _ isMeant: (String) -> Bool) {
-    if let integer = Int64(text), isMeant(integer.description) {
-      integers += 1
-      if integer == 0 || integer == 1 { zerosAndOnes += 1 }
-      if integer.magnitude > 1 << 53 { longIntegers += 1 }
-    } else if let double = Double(text), double.isFinite, isMeant(double.description) {
-      doubles += 1
-    } else {
-      texts += 1
-    }
-  }
-
-  /// The type that holds all of them: numbers become text beside text.
-  func typeOfValues() throws -> FieldType {
-    let others = integers + doubles + booleans + texts
-    if bytes > 0 || documents > 0 {
-      guard others == 0 else {
-        throw ToolError(
-          .failed, "the column '\(source)' holds \(bytes > 0 ? "bytes" : "lists or objects") and other values"
-        )
-      }
-      return bytes > 0 ? .bytes : .json
-    }
-    if texts > 0 || booleans > 0 && integers + doubles > 0 || doubles > 0 && longIntegers > 0 { return .text }
-    if booleans > 0 { return .boolean }
-    return doubles > 0 ? .double : integers > 0 ? .integer : .text
-  }
-}
-
-// MARK: - Taking a table over: a schema is proposed, rows become records, and both sides are compared.
-
-extension SourceTable {
-  /// Says what the table becomes, where the columns of some names are sealed, or all but those of some names.
-  /// Where the collection is there, which `known` tells by its fields, the columns learn which of them take
-  /// them.
-  mutating func propose(
-    as name: String?, sealing sealed: [String], plain: [String]?, known: (String) throws -> [FieldInfo]?
-  ) throws {
-    let names = columns.map(\.name)
-    func named(_ given: [String]) -> [String] {
-      given.map { given in columns.first { $0.source == given }?.name ?? given }
-    }
-    let (sealed, plain) = (named(sealed), plain.map(named))
-    if let name = plain?.first(where: sealed.contains) {
+extension [SourceTable] {
+  /// Says what the tables become. Where a collection is there, which `known` tells by its fields, the columns
+  /// learn which of them take them.
+  mutating func propose(_ wishes: ImportWishes, known: (String) throws -> [FieldInfo]?) throws {
+    if let name = wishes.plain?.first(where: wishes.sealed.contains) {
       throw ToolError.usage("the column '\(name)' is named by --plain and by --seal")
     }
-    for name in sealed + (plain ?? []) where !names.contains(name) {
-      let near = names.hint(for: name)
+    let names = Set(flatMap(\.columnNames))
+    for name in wishes.sealed + (wishes.plain ?? []) + wishes.types.keys.sorted() where !names.contains(name)
+    {
+      let fields = [String](flatMap(\.fieldNames))
       throw ToolError(
-        .failed, "there is no column '\(name)'", hint: near ?? "there are \(names.joined(separator: ", "))")
+        .failed, "there is no column '\(name)'",
+        hint: fields.hint(for: name) ?? "there are \(fields.joined(separator: ", "))")
     }
-    if let name { collectionName = name }
+    var taken: Set<String> = []
+    for table in self where !taken.insert(table.collectionName).inserted {
+      throw ToolError.usage(
+        "two tables would be the collection '\(table.collectionName)'", hint: "--table takes one of them")
+    }
+    let all = self
+    for index in indices { try self[index].propose(wishes, among: all, known: known) }
+  }
+
+  /// Has the store hold what refers to other records, once all of them are there.
+  func hold(in store: Store) throws {
+    let referring = compactMap { table -> (name: String, fields: [FieldDescription])? in
+      let fields = table.columns.compactMap(\.referringField)
+      return fields.isEmpty ? nil : (table.collectionName, fields)
+    }
+    if !referring.isEmpty { try store.createCollections(referring) }
+  }
+}
+
+extension SourceTable {
+  fileprivate var fieldNames: [String] { columns.map(\.name) }
+  /// What its columns are called, in the table and in the collection.
+  fileprivate var columnNames: [String] { columns.flatMap { [$0.name, $0.source] } }
+  /// The columns that are sealed because of their names.
+  var secrets: [String] { columns.filter(\.isProposedSecret).map(\.name) }
+
+  fileprivate mutating func propose(
+    _ wishes: ImportWishes, among all: [SourceTable], known: (String) throws -> [FieldInfo]?
+  ) throws {
     let there = try known(collectionName)
     isKnown = there != nil
-    for (index, name) in names.enumerated() {
-      if let there { columns[index].field = try field(name, in: there, sealing: sealed.contains(name)) }
+    if var column = idColumn, there?.contains(where: { $0.name == column.name }) ?? false {
+      // The collection has a field for it.
+      try column.conclude()
+      columns.insert(column, at: 0)
+      idColumn = nil
+    }
+    for index in columns.indices {
+      let column = columns[index]
+      let isToBeSealed = column.isNamed(in: wishes.sealed)
+      if let there { columns[index].field = try field(column, in: there, sealing: isToBeSealed) }
+      columns[index].isProposedSecret =
+        there == nil && wishes.plain == nil && !isToBeSealed && column.isNamedLikeSecret
       columns[index].isSealed =
-        columns[index].field?.isSealed ?? plain.map { !$0.contains(name) } ?? sealed.contains(name)
+        columns[index].field?.isSealed ?? wishes.plain.map { !column.isNamed(in: $0) }
+        ?? (isToBeSealed || columns[index].isProposedSecret)
+      columns[index].reference = try column.reference.flatMap { reference in
+        try linked(reference, of: columns[index], among: all, known)
+      }
     }
     if let there {
-      for field in there where field.needsValue && !names.contains(field.name) {
+      for field in there where field.needsValue && !fieldNames.contains(field.name) {
         throw ToolError(.failed, "'\(field.name)' is not optional, and there is no column of that name")
       }
-    } else if let name = (names + [collectionName]).first(where: Escaping.hasControls) {
+    } else if let name = (fieldNames + [collectionName]).first(where: Escaping.hasControls) {
       throw ToolError(.failed, "the name '\(name)' has control characters")
     }
   }
 
   /// The field of the collection that takes a column.
-  private func field(_ name: String, in fields: [FieldInfo], sealing: Bool) throws -> FieldInfo {
+  private func field(_ column: SourceColumn, in fields: [FieldInfo], sealing: Bool) throws -> FieldInfo {
+    let (name, place) = (column.name, "the collection '\(collectionName)'")
     guard let field = fields.first(where: { $0.name == name }) else {
       let near = fields.map(\.name).hint(for: name).map { $0 + " " } ?? ""
       throw ToolError(
-        .failed, "the collection '\(collectionName)' is there, and has no field '\(name)'",
+        .failed, "\(place) is there, and has no field '\(name)'",
         hint: near + "rename the column, or take the table --into another collection")
     }
     if sealing, !field.isSealed {
       throw ToolError(
-        .failed, "'\(name)' of the collection '\(collectionName)', which is there, is not sealed",
+        .failed, "'\(name)' of \(place), which is there, is not sealed",
         hint: "--into another collection, or without --seal \(name)")
     }
+    let isReference = column.reference.map { $0.identity == nil } ?? false
+    if let given = column.given ?? (isReference ? .uuid : nil), given != field.type {
+      throw ToolError(
+        .failed, "'\(name)' of \(place), which is there, is \(field.type.name), not \(given.name)",
+        hint: "--into another collection, or without --type for \(name)")
+    }
     return field
+  }
+
+  /// The records that a column's values are, now that it is known what all tables become; nil where they stay
+  /// what they are in the file.
+  private func linked(
+    _ reference: SourceReference, of column: SourceColumn, among all: [SourceTable],
+    _ known: (String) throws -> [FieldInfo]?
+  ) throws -> SourceReference? {
+    var reference = reference
+    let targets = all.filter {
+      reference.identity == nil ? $0.givenName == reference.collection : $0.identity == reference.identity
+    }
+    if let field = column.field, field.type != .uuid { return nil }
+    guard let target = targets.first else {
+      if let identity = reference.identity {
+        // The table was imported before, or will be.
+        (reference.collection, reference.idPrefix) = (nil, Self.idPrefix(identity))
+        return column.field == nil ? nil : reference
+      }
+      if try known(reference.collection ?? "") != nil { return reference }
+      let types = FieldType.allCases.map(\.name)
+      throw ToolError(
+        .failed, "there is no type and no collection '\(reference.collection ?? "")'",
+        hint: types.hint(for: reference.collection ?? "") ?? "the types are \(types.joined(separator: ", "))")
+    }
+    reference.collection = targets.first { $0.givenName == reference.collection }?.collectionName
+    if target.hasIDs { return reference }
+    reference.idPrefix = target.idPrefix
+    return target.numberColumn.flatMap {
+      [nil, $0.lowercased()].contains(reference.column) ? reference : nil
+    }
   }
 
   /// The proposal as people read it; with a value of each column where some are given.
@@ -271,23 +252,22 @@ extension SourceTable {
     var text =
       "collection \(Escaping.line(collectionName))\(isKnown ? ", which is there" : ""), \(rowCount) rows\n"
     for (index, column) in columns.enumerated() {
-      let words = [
-        column.type.name, column.isSealed ? "sealed" : "plain", column.isOptional ? "optional" : nil,
-      ]
-      text += "  \(Escaping.line(column.name.padded(to: width)))  "
-      text += words.compactMap { $0 }.joined(separator: ", ")
+      text += "  \(Escaping.line(column.name.padded(to: width)))  \(Escaping.line(column.words))"
       if let changes = column.changes { text += "; \(changes)" }
       if let samples, !samples[index].isEmpty { text += "; for instance \(Escaping.line(samples[index]))" }
       text += "\n"
     }
+    if hasIDs { text += "  the records keep their ids\n" }
     if !dropped.isEmpty { text += "  left out: \(Escaping.line(dropped.joined(separator: ", ")))\n" }
     return text
   }
 
-  /// The first value of each column, as it is printed; nothing where it has none.
+  /// The first value of each column, as it is printed; nothing where it has none, or is a secret by its name.
+  ///
+  /// - Throws: Where a value does not fit.
   func samples() throws -> [String] {
-    var samples: [String?] = columns.map { _ in nil }
-    try forEachRow { _, values in
+    var samples: [String?] = columns.map { $0.isProposedSecret ? "" : nil }
+    try forEachRow { _, _, values in
       for (index, value) in values.enumerated() where samples[index] == nil && value != .missing {
         samples[index] = value == .text("") ? "\"\"" : SourceColumn.short(value.shown)
       }
@@ -295,23 +275,17 @@ extension SourceTable {
     return samples.map { $0 ?? "" }
   }
 
-  /// The collection, made where it was not there when it was proposed.
-  func collection(in store: Store) throws -> DynamicCollection {
-    if isKnown { return try store.collection(given: collectionName) }
-    let fields = columns.map { column in
-      column.isSealed
-        ? FieldDescription.sealed(column.name, column.type, optional: column.isOptional)
-        : .plain(column.name, column.type, optional: column.isOptional)
-    }
-    return try store.createCollection(collectionName, fields: fields)
+  /// What makes the collection; nil where it is there.
+  var description: (name: String, fields: [FieldDescription])? {
+    isKnown ? nil : (collectionName, columns.map(\.fieldDescription))
   }
 
-  /// What is said when all rows were compared with their records.
-  func outcome(_ count: Int) -> String {
+  /// What is said when all rows were compared with their records; `name` is said of the collection.
+  func outcome(_ count: Int, _ name: String) -> String {
     let changes = columns.compactMap { column in
       column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
     }
-    return "compared   \(count) rows and as many records: "
+    return "compared   \(count) rows and as many records\(name): "
       + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
       + (dropped.isEmpty ? "" : "left out   \(Escaping.line(dropped.joined(separator: ", ")))\n")
   }
@@ -346,20 +320,15 @@ struct RecordBatch {
 }
 
 extension SourceTable {
-  /// Compares the rows whose records are there, and writes the others: none where one differs, or does not
-  /// fit its field. What was interrupted goes on when it is run again.
+  /// Writes the rows that have no record yet. What was interrupted goes on when it is run again.
   ///
-  /// - Returns: How many records were written, and how many were there.
-  func write(
-    into collection: DynamicCollection, of store: Store, _ progress: Progress
-  ) throws -> (newCount: Int, knownCount: Int) {
-    // What does not fit is said before anything is written.
-    let knownCount = try compare(with: collection, isBefore: true)
-    let names = columns.map(\.name)
+  /// - Returns: How many records were written.
+  func write(into store: Store, besides knownCount: Int, _ progress: Progress) throws -> Int {
+    let collection = try store.collection(given: collectionName)
+    let names = fieldNames
     var newCount = 0
     var batch = RecordBatch()
-    try forEachRow { row, values in
-      let id = id(row, in: collection)
+    try forEachRow { _, id, values in
       if try knownCount == 0 || collection.get(id) == nil {
         let record = Dictionary(zip(names, values)) { first, _ in first }
         batch.add(id, record, to: collection, byteCount: values.reduce(0) { $0 + $1.roughByteCount })
@@ -369,32 +338,42 @@ extension SourceTable {
       _ = progress.update(newCount + knownCount, of: rowCount)
     }
     try batch.commit(to: store, .flushed)
-    return (newCount, knownCount)
+    return newCount
   }
 
   /// Reads the table again, and compares each row with its record; and sees that there is no record of a row
   /// that is gone.
   ///
   /// - Parameters:
-  ///   - collection: The one that it goes into.
+  ///   - store: The store that it goes into.
   ///   - isBefore: Whether nothing was written yet: then rows may have no record.
   /// - Returns: How many records there are.
   /// - Throws: The first difference, with its row; what stood in the way of reading.
-  func compare(with collection: DynamicCollection, isBefore: Bool = false) throws -> Int {
-    let names = columns.map(\.name)
+  func compare(with store: Store, isBefore: Bool = false) throws -> Int {
+    // A new one is made only when all that is to go into it fits.
+    let collection = store.collections.first { $0.name == collectionName }
+    let others = hasIDs && isBefore ? store.collections.filter { $0.name != collectionName } : []
     let outcome = isBefore ? "; nothing was imported" : ""
-    let hint = "another table goes --into another collection; "
-    var left = try ids(in: collection)
-    let count = left.count
-    try forEachRow { row, values in
-      let id = id(row, in: collection)
-      guard left.remove(id) != nil, let entry = try collection.get(id) else {
-        if isBefore { return }
-        throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
+    let hint = hasIDs ? "" : "another table goes --into another collection; "
+    var left = try collection.map { try hasIDs ? [] : ids(in: $0) } ?? []
+    var (seen, count) = (Set<RecordID>(), 0)
+    try forEachRow { row, id, values in
+      if hasIDs, !seen.insert(id).inserted {
+        throw ToolError(.failed, "the id of row \(row) is that of a row before it\(outcome)")
       }
-      guard let name = try Self.firstDifference(entry, names, values) else { return }
+      guard let entry = try collection?.get(id) else {
+        guard isBefore else {
+          throw ToolError(.failed, "the record of row \(row) is gone already", hint: "import again")
+        }
+        guard let other = try others.first(where: { try $0.get(id) != nil }) else { return }
+        throw ToolError(.failed, "the id of row \(row) is that of a record of '\(other.name)'\(outcome)")
+      }
+      left.remove(id)
+      count += 1
+      guard let name = try Self.firstDifference(entry, fieldNames, values) else { return }
       throw ToolError(
-        .failed, "'\(name)' of row \(row) differs from the record that was imported before\(outcome)",
+        .failed,
+        "'\(name)' of row \(row) differs from the record that \(hasIDs ? "is there" : "was imported before")\(outcome)",
         hint: hint + "where the row is right, 'notelog remove STORE \(id.shown)' and import again")
     }
     if let id = left.min() {
@@ -408,32 +387,13 @@ extension SourceTable {
   }
 
   private func ids(in collection: DynamicCollection) throws -> Set<RecordID> {
-    let prefix = idPrefix(in: collection)
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
-      if entry.id.byteArray.starts(with: prefix) { ids.insert(entry.id) }
+      if entry.id.byteArray.starts(with: idPrefix) { ids.insert(entry.id) }
       return !Interrupt.isRequested
     }
     if Interrupt.isRequested { throw ToolError.interrupted }
     return ids
-  }
-
-  private func id(_ row: Int64, in collection: DynamicCollection) -> RecordID {
-    RecordID(bytes: idPrefix(in: collection) + Self.bytes(UInt64(bitPattern: row)))
-  }
-
-  /// The first half of the ids of this table's records in the collection, the second being the row's number:
-  /// always the same, so that an import that was interrupted knows what it has.
-  private func idPrefix(in collection: DynamicCollection) -> [UInt8] {
-    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    let hash: UInt64 = (identity + "\n" + collection.name).utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-    return Self.bytes(hash | 1)
-  }
-
-  private static func bytes(_ number: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
   }
 
   private static func firstDifference(

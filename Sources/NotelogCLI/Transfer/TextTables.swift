@@ -2,12 +2,15 @@
 import Foundation
 import Notelog
 
+/// Opens what is imported anew, for each going through it.
+typealias Opening = () throws -> LineReader
+
 extension SourceTable {
   /// A table of comma-separated values.
-  init(csv path: String) throws {
-    var reader = try LineReader(path: path)
+  init(csv file: @escaping Opening, name: String, _ wishes: ImportWishes) throws {
+    var reader = try file()
     guard let header = try reader.nextRow() else {
-      throw ToolError(.failed, "'\(path)' has no line with names")
+      throw ToolError(.failed, "the file has no line with names")
     }
     let names = header.map(\.text)
     // In quotation marks, it would be a name.
@@ -20,8 +23,9 @@ extension SourceTable {
     guard Set(names).count == names.count, !names.contains("") else {
       throw ToolError(.failed, "the names in the first line are not all there, or not all different")
     }
-    try self.init(textFile: path, "csv", names) { body in
-      var reader = try LineReader(path: path)
+    try self.init(name: name, identity: "csv \(name)", columns: names.map(SourceColumn.init), wishes) {
+      body in
+      var reader = try file()
       _ = try reader.nextRow()
       var number: Int64 = 0
       while let row = try reader.nextRow() {
@@ -34,20 +38,14 @@ extension SourceTable {
       }
     }
   }
-
-  /// What a table in a text file is called: as the file, without its folder and its ending.
-  private init(textFile path: String, _ kind: String, _ columns: [String], rows: @escaping Rows) throws {
-    let name = URL(filePath: path).deletingPathExtension().lastPathComponent
-    try self.init(name: name, identity: "\(kind) \(name)", columns: columns, rows: rows)
-  }
 }
 
 extension LineReader {
   /// Values, and whether each stood between quotation marks: then an empty one is an empty text, not nothing.
   typealias Row = [(text: String, isQuoted: Bool)]
 
-  /// The most bytes of one value.
-  private static let cellBytesMax = 16 << 20
+  /// The most bytes of one value: of 16 MiB in base64, and some.
+  private static let cellBytesMax = 24 << 20
 
   /// The next row of comma-separated values; nil at the end. Lines without anything are passed over.
   mutating func nextRow() throws -> Row? {
@@ -110,18 +108,19 @@ extension LineReader {
 
 extension SourceTable {
   /// A table of lines of JSON, each an object.
-  init(jsonLines path: String) throws {
+  init(jsonLines file: @escaping Opening, name: String, _ wishes: ImportWishes) throws {
     var names: [String] = []
     var known: Set<String> = []
-    try Self.forEachObject(path) { _, members in
+    try Self.forEachObject(file) { _, members in
       names += members.map(\.name).filter { known.insert($0).inserted }
       guard names.count <= 4096 else {
         throw ToolError(.failed, "there are more than 4096 different members")
       }
     }
     let columns = names
-    try self.init(textFile: path, "jsonl", columns) { body in
-      try Self.forEachObject(path) { number, members in
+    try self.init(name: name, identity: "jsonl \(name)", columns: names.map(SourceColumn.init), wishes) {
+      body in
+      try Self.forEachObject(file) { number, members in
         let values = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
         try body(number, columns.map { .json(values[$0] ?? .null) })
       }
@@ -129,11 +128,11 @@ extension SourceTable {
   }
 
   private static func forEachObject(
-    _ path: String, _ body: (Int64, [JSONValue.Member]) throws -> Void
+    _ file: Opening, _ body: (Int64, [JSONValue.Member]) throws -> Void
   ) throws {
-    var reader = try LineReader(path: path)
+    var reader = try file()
     while let line = try reader.next() {
-      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+      if line.isBlank { continue }
       let place = "line \(reader.lineNumber): "
       guard case .object(let members) = try JSONReader.read(line, errorPrefix: place) else {
         throw ToolError(.failed, place + "it is no object")
@@ -141,4 +140,9 @@ extension SourceTable {
       try body(Int64(reader.lineNumber), members)
     }
   }
+}
+
+extension [UInt8] {
+  /// Whether a line holds nothing.
+  var isBlank: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
 }

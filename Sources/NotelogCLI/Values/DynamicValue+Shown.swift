@@ -3,13 +3,14 @@ import Foundation
 import Notelog
 
 extension DynamicValue {
-  /// The value as text. Bytes are in base64, dates in RFC 3339.
+  /// The value as text. Bytes are in base64, dates in RFC 3339, UUIDs as ids are.
   var shown: String {
     switch self {
     case .bytes(let bytes): Data(bytes).base64EncodedString()
     case .date(let date):
       Moment.text(date.timeIntervalSinceReferenceDate)
-        ?? "\(date.timeIntervalSinceReferenceDate) seconds after 2001"
+        ?? "\(date.timeIntervalSinceReferenceDate)\(Self.afterYears)"
+    case .uuid(let value): RecordID(value).shown
     default: description
     }
   }
@@ -29,11 +30,14 @@ extension DynamicValue {
     case .date(let date):
       Moment.text(date.timeIntervalSinceReferenceDate)?.json
         ?? ["secondsSince2001": date.timeIntervalSinceReferenceDate.description]
-    case .uuid(let value): .string(value.uuidString.lowercased())
+    case .uuid: .string(shown)
     case .url(let value): .string(value.absoluteString)
     case .json(let bytes): ["json": String(decoding: bytes, as: UTF8.self)]
     }
   }
+
+  /// What stands behind a moment's seconds that no year says.
+  fileprivate static let afterYears = " seconds after 2001"
 
   /// A moment, in seconds since 2001.
   static func date(_ seconds: Double) -> DynamicValue { .date(Date(timeIntervalSinceReferenceDate: seconds)) }
@@ -69,7 +73,7 @@ extension FieldType {
     case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
     case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
     case .double: Self.decimal(text).map(DynamicValue.double)
-    case .date: Moment.seconds(text).map(DynamicValue.date)
+    case .date: (Moment.seconds(text) ?? Self.secondsBeyondYears(text)).map(DynamicValue.date)
     case .uuid: UUID(uuidString: text).map(DynamicValue.uuid)
     case .url:
       URL(string: text, encodingInvalidCharacters: false).flatMap {
@@ -94,10 +98,19 @@ extension FieldType {
     }
   }
 
-  /// The nearest double to a decimal number. Swift would read hexadecimal ones, infinity and NaN too.
+  /// The nearest double to a decimal number; infinity and NaN as they are printed. Swift would read hexadecimal
+  /// ones too, and other words.
   private static func decimal(_ text: String) -> Double? {
+    if ["inf", "-inf", "nan"].contains(text) { return Double(text) }
     guard text.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
     return Double(text).flatMap { $0.isFinite ? $0 : nil }
+  }
+
+  /// The moment of a text that was printed because no year says it.
+  private static func secondsBeyondYears(_ text: String) -> Double? {
+    guard text.hasSuffix(DynamicValue.afterYears) else { return nil }
+    let seconds = Double(text.dropLast(DynamicValue.afterYears.count))
+    return seconds.flatMap { DynamicValue.date($0).shown == text ? $0 : nil }
   }
 
   /// The text of an object's only member, if it has that name.

@@ -4,6 +4,8 @@
 struct LineReader {
   /// The most bytes a line may have: enough for a record of 16 MiB, escapes and all.
   static let bytesMax = 64 << 20
+  /// The most bytes of a pipe that are held.
+  private static let heldBytesMax = 256 << 20
 
   private let file: Input
   private var bytes: [UInt8] = []
@@ -23,16 +25,26 @@ struct LineReader {
 
   /// The next line, without its end; `nil` after the last.
   mutating func next() throws -> [UInt8]? {
+    if let end = try nextEnd() {
+      defer { start = end + 1 }
+      return try line(to: end)
+    }
+    defer { start = bytes.count }
+    return start < bytes.count ? try line(to: bytes.count) : nil
+  }
+
+  /// The next line, which stays the next.
+  mutating func peek() throws -> ArraySlice<UInt8> {
+    let end = try nextEnd()
+    return bytes[start..<(end ?? bytes.count)]
+  }
+
+  /// Where the next line ends; nil where the file does, or the line is too long.
+  private mutating func nextEnd() throws -> Int? {
     var searched = start
     while true {
-      if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-        defer { start = end + 1 }
-        return try line(to: end)
-      }
-      if isAtEnd || bytes.count - start > Self.bytesMax {
-        defer { start = bytes.count }
-        return start < bytes.count ? try line(to: bytes.count) : nil
-      }
+      if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) { return end }
+      if isAtEnd || bytes.count - start > Self.bytesMax { return nil }
       bytes.removeSubrange(..<start)
       start = 0
       searched = bytes.count
@@ -42,6 +54,24 @@ struct LineReader {
       readByteCount += piece.count
     }
   }
+
+  /// What reads all of it, as often as it is asked for, where only a line was looked at: the file at the path,
+  /// or what a pipe gives, which is held in memory.
+  mutating func reopening(_ path: String) throws -> () throws -> LineReader {
+    if !isPipe(path) { return { try LineReader(path: path) } }
+    bytes += try file.readAll(upTo: Self.heldBytesMax)
+    isAtEnd = true
+    guard bytes.count <= Self.heldBytesMax else {
+      throw ToolError(
+        .failed, "more than \(Self.heldBytesMax >> 20) MiB come from a pipe",
+        hint: "it is read more than once: write it to a file first")
+    }
+    let held = self
+    return { held }
+  }
+
+  /// Whether what comes from a path comes once only.
+  func isPipe(_ path: String) -> Bool { path == "-" || file.byteCount == nil }
 
   private mutating func line(to end: Int) throws -> [UInt8] {
     lineNumber += 1

@@ -25,7 +25,7 @@ enum FromCoreDataArticle {
   struct Patient: Record {
     var id = RecordID()
     var name = ""
-    static let schema = Schema<Patient>("patient") { Sealed("name", \.name) }
+    static let schema = Schema<Patient>("Patient") { Sealed("name", \.name) }
   }
 
   struct Visit: Record {
@@ -34,15 +34,12 @@ enum FromCoreDataArticle {
     var isPaid = false
     var findings = ""
     var patient: RecordID?
-    var patientRow: Int?
-    static let schema = Schema<Visit>("visit") {
+    static let schema = Schema<Visit>("Visit") {
       Plain("time", \.time, indexed: true)
-      Plain("isPaid", \.isPaid)
+      Plain("paid", \.isPaid)
       Sealed("findingsText", \.findings, padded: true)
-      Plain("patientID", \.patient, indexed: true)
-      Plain("patient", \.patientRow)
-      Migrated("paid", "findings") { old, visit in
-        if case .integer(let paid) = try old.value("paid") { visit.set(\.isPaid, paid != 0) }
+      Plain("patient", \.patient, indexed: true).referring(to: Patient.self, whenDeleted: .nullify)
+      Migrated("findings") { old, visit in
         if case .bytes(let sealed) = try old.value("findings") {
           visit.set(\.findings, try OldTransformer.text(of: sealed))
         }
@@ -66,7 +63,7 @@ enum FromCoreDataArticle {
       SQL
       """,
     check: { bench, shown in
-      #expect(shown.contains("time      date, plain") && shown.contains("findings  bytes, sealed"))
+      #expect(shown.contains("time      date, plain") && shown.contains("optional, refers to Patient"))
       #expect(!FileManager.default.fileExists(atPath: bench.folder.appending(path: "whole.sqlite").path))
       let path = bench.folder.appending(path: "clinic.notelog").path
       let store = try opened(at: path, password: "open sesame")
@@ -85,16 +82,6 @@ enum FromCoreDataArticle {
     options.recordTypes = [Patient.self, Visit.self]
     let store = try Store.open(at: path, unlocking: .password(password), options: options)
     try store.migrate(Visit.self)
-    let patients = try store.query(Patient.self).entries()
-    let byRow = Dictionary(
-      uniqueKeysWithValues: patients.map { (Int($0.id.description.suffix(16), radix: 16), $0.id) })
-    let visits = try store.query(Visit.self).entries()
-    try store.write { tx in
-      for visit in visits {
-        let row = try visit.patientRow
-        try tx.update(Visit.self, visit.id) { $0.set(\.patient, row == nil ? nil : byRow[row]) }
-      }
-    }
     return store
   }
 
