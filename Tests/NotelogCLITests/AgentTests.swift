@@ -12,7 +12,7 @@ let agentPrelude =
     export XDG_RUNTIME_DIR=$PWD/run; mkdir -m 700 run
     trap 'chmod 700 run/notelog 2>/dev/null; notelog agent stop >/dev/null 2>&1' EXIT
     notelog add my.notelog title=Hello $quick >/dev/null
-    titles() { notelog list my.notelog --field title "$@" </dev/null | sed 's/.* //'; }
+    titles() { notelog list my.notelog --field title "$@" </dev/null | sed 's/.*\t//'; }
     kept() { notelog agent status "$@" 2>&1 | sed -E 's/^[0-9a-f]{32} //; s/[0-9]+s left/some left/'; }
 
     """
@@ -422,7 +422,7 @@ let agentPrelude =
     }
     let script = """
       notelog unlock my.notelog --keep kernel --for 1h $quick; titles; kept my.notelog
-      ls run; env -u XDG_RUNTIME_DIR notelog list my.notelog --field title | sed 's/.* //'
+      ls run; env -u XDG_RUNTIME_DIR notelog list my.notelog --field title | sed 's/.*\t//'
       notelog unlock my.notelog --keep kernel --for 1h $quick; kept my.notelog
       notelog lock my.notelog; kept my.notelog; titles 2>&1 | head -1
       notelog unlock my.notelog --keep kernel --for 1s $quick

@@ -167,7 +167,7 @@ import Testing
       wait $job; echo $?
       # 1.5 × live, of which there is next to nothing, and two segments; and what is unlinked while it is looked at.
       [ $most -le 200000 ] || echo $most
-      notelog list my.notelog -f title $quick | sed 's/.* //'
+      notelog list my.notelog -f title $quick | sed 's/.*\t//'
       """
     try expect(script, .init(out: "0\n7999\n"))
   }
@@ -235,7 +235,7 @@ import Testing
     let script =
       storePrelude + """
         notelog import my.notelog $quick >out; echo $?; cat out
-        notelog list my.notelog -f title $quick | sed 's/.* //'; notelog verify my.notelog $quick | grep verdict
+        notelog list my.notelog -f title $quick | sed 's/.*\t//'; notelog verify my.notelog $quick | grep verdict
         """
     let answer = try bench.run(script, input: #"{"fields":{"title":"kept"}}"# + "\n" + line + "\n")
     #expect(["1", "2"].contains(answer.out.prefix(1)))

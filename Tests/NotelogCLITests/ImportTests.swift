@@ -42,8 +42,8 @@ import Testing
       00000000-0000-0000-0000-0000000000a1
       00000000-0000-0000-0000-0000000000a2
       00000000-0000-0000-0000-0000000000a1
-      00000000-0000-0000-0000-0000000000a1  3
-      00000000-0000-0000-0000-0000000000a2  2
+      00000000-0000-0000-0000-0000000000a1\t3
+      00000000-0000-0000-0000-0000000000a2\t2
 
       """
     try expect(script, .init(out: expected))
@@ -67,7 +67,7 @@ import Testing
       + #"{"fields":{"title":"not reached"}}"#
     let script =
       storePrelude
-      + "notelog import my.notelog $quick; echo $?; notelog list my.notelog -f title $quick | sed 's/.* //'"
+      + "notelog import my.notelog $quick; echo $?; notelog list my.notelog -f title $quick | sed 's/.*\t//'"
     let answer = try bench.run(script, input: lines)
     #expect(answer.out == "\(message.contains("collection") ? 1 : 2)\nkept\n")
     #expect(answer.err.hasPrefix("notelog: error: line 3: \(message)\n"), "\(answer.err)")
@@ -78,7 +78,7 @@ import Testing
       { echo '{"fields":{"title":"kept"}}'
         printf '{"fields":{"title":"'; head -c 100000000 /dev/zero | tr '\\0' x; echo '"}}'
       } | notelog import my.notelog $quick; echo $?
-      notelog list my.notelog -f title $quick | sed 's/.* //'
+      notelog list my.notelog -f title $quick | sed 's/.*\t//'
       """
     try expect(
       script, .init(out: "2\nkept\n", err: "notelog: error: line 2: the line is longer than 64 MiB\n"))
@@ -122,7 +122,7 @@ import Testing
       exec 3>&-
       wait $tool; echo $?
       notelog verify my.notelog $quick | grep verdict
-      notelog list my.notelog -f title $quick | sed 's/.* //' | sort | head -1
+      notelog list my.notelog -f title $quick | sed 's/.*\t//' | sort | head -1
       """
     try expect(script, .init(out: "130\nverdict    sound\nkept\n"))
   }
@@ -143,7 +143,7 @@ import Testing
     let script = """
       notelog add my.notelog title=Monday body='Buy Bread' $quick >/dev/null
       notelog add my.notelog title=Tuesday body='Rest' $quick >/dev/null
-      found() { notelog search my.notelog $quick "$@" | sed 's/.* //'; }
+      found() { notelog search my.notelog $quick "$@" | sed 's/.*\t//'; }
       found Bread
       found bread
       notelog search my.notelog bread $quick; echo $?
@@ -163,7 +163,7 @@ import Testing
       notelog password change my.notelog $quick --new-password-file second --scrypt-log-n 14 2>/dev/null
       notelog password add my.notelog --password-file second --new-password-file third --scrypt-log-n 14 2>/dev/null
       for file in password second third; do
-        notelog list my.notelog --password-file $file 2>/dev/null | sed 's/.* //'; notelog verify my.notelog >/dev/null || echo bad
+        notelog list my.notelog --password-file $file 2>/dev/null | sed 's/.*\t//'; notelog verify my.notelog >/dev/null || echo bad
       done
       notelog list my.notelog $quick >/dev/null 2>&1; echo $?
       """

@@ -18,9 +18,9 @@ import Testing
       notelog add my.notelog title=Hello $quick >/dev/null
       notelog key recovery my.notelog $quick >key 2>/dev/null
       grep -cE '^N1[0-9A-Z]{4}(-[0-9A-Z]{6}){9}$' key
-      notelog list my.notelog --recovery-file key | sed 's/.* //'
+      notelog list my.notelog --recovery-file key | sed 's/.*\t//'
       tr 'A-Z' 'a-z' <key | tr '-' ' ' >lower
-      notelog list my.notelog --recovery-file lower | sed 's/.* //'
+      notelog list my.notelog --recovery-file lower | sed 's/.*\t//'
       sed 's/^N1./N1-/; s/-//; s/$/Z/' key >wrong
       notelog list my.notelog --recovery-file wrong 2>&1 | grep -c 'the recovery key is not right'
       sed 's/.$/!/' key >sign
@@ -48,7 +48,7 @@ import Testing
       notelog key rotate my.notelog default $quick --yes
       notelog key list my.notelog $quick
       notelog key list my.notelog $quick --json
-      notelog list my.notelog $quick | sed 's/.* //' | sort
+      notelog list my.notelog $quick | sed 's/.*\t//' | sort
       notelog verify my.notelog $quick >/dev/null; echo $?
       """
     let out = """
@@ -79,7 +79,7 @@ import Testing
       echo second >second; echo third >third
       notelog password add my.notelog $quick --new-password-file second --scrypt-log-n 14 2>/dev/null
       notelog password change my.notelog $quick --new-password-file third --rekey --yes --scrypt-log-n 14 2>&1 | grep -v warning
-      for p in password second third; do notelog list my.notelog --password-file $p 2>/dev/null | sed 's/.* //'; done
+      for p in password second third; do notelog list my.notelog --password-file $p 2>/dev/null | sed 's/.*\t//'; done
       notelog key list my.notelog --password-file third
       """
     let out = """

@@ -93,7 +93,7 @@ import Testing
         photo  17000000 bytes, too long to be shown
       4
       "photo":{"long":17000000},
-      ID  Aspirin
+      ID	Aspirin
       0
 
       """#

@@ -18,7 +18,7 @@ import Testing
     try expect(
       """
       notelog add my.notelog title=one $quick >/dev/full 2>err; echo $?
-      id=$(notelog list my.notelog $quick | cut -d' ' -f1)
+      id=$(notelog list my.notelog $quick | cut -f1)
       sed "s/$id/ID/" err
       notelog list my.notelog $quick | wc -l
       notelog key recovery my.notelog $quick >/dev/full 2>err; echo $?; cat err
@@ -47,17 +47,17 @@ import Testing
       notelog init films --schema schema $quick --scrypt-log-n 14 2>/dev/null
       notelog add films stars=3 $quick >/dev/null
       notelog add films title=Up seen=true $quick >/dev/null
-      notelog list films --sort stars | cut -d' ' -f2-
-      notelog list films --field stars --field title --sort stars | cut -d' ' -f2-
-      notelog search films Up | cut -d' ' -f2-
+      notelog list films --sort stars | cut -f2-
+      notelog list films --field stars --field title --sort stars | cut -f2-
+      notelog search films Up | cut -f2-
       notelog list films --sort stars --json | grep -o '"fields".*'
       """,
       """
-       Up  -  true
-       -  3  -
-       -  Up
-       3  -
-       Up  -  true
+      Up\t\ttrue
+      \t3\t
+      \tUp
+      3\t
+      Up\t\ttrue
       "fields":{"title":"Up","seen":true}}
       "fields":{"stars":3}}
 

@@ -18,7 +18,7 @@ import Testing
   private static let prelude =
     passwordPrelude + """
       notelog add my.notelog title=Hello $quick >/dev/null
-      list() { notelog list my.notelog --field title "$@" | sed 's/.* //'; }
+      list() { notelog list my.notelog --field title "$@" | sed 's/.*\t//'; }
 
       """
 

@@ -131,7 +131,7 @@ import Testing
       echo '{"name":"x","pin":"1234"}' >in.jsonl
       notelog import cards in.jsonl --from jsonl --into card --seal pin --yes $quick >/dev/null
       notelog salvage cards --to new $quick | tail -1
-      notelog list new --field pin $quick | sed 's/.* //'
+      notelog list new --field pin $quick | sed 's/.*\t//'
       cmp cards/*.effaceable new/*.effaceable && echo same
       """
     try expect(script, .init(out: "verdict    everything was saved\n1234\nsame\n"))

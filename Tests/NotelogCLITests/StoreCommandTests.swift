@@ -31,7 +31,7 @@ import Testing
       notelog get my.notelog $id $quick 2>&1 | sed "s/$id/ID/"
       """
     let expected = """
-      ID  2026-11-20T08:00:00Z  Hello
+      ID\t2026-11-20T08:00:00Z\tHello
       note ID revision 2
         time   2026-11-20T08:00:00Z
         title  Hello
@@ -96,7 +96,7 @@ import Testing
       done
       """
     try expect(
-      script, .init(out: "ID  2001-01-01T00:00:00Z\n2001-01-01T00:00:00Z\n12\n12\n12\n12\n12\n12\n12\n"))
+      script, .init(out: "ID\t2001-01-01T00:00:00Z\n2001-01-01T00:00:00Z\n12\n12\n12\n12\n12\n12\n12\n"))
   }
 
   @Test func `text is compared by its bytes, in conditions as in sorting`() throws {
@@ -105,7 +105,7 @@ import Testing
         notelog add my.notelog title="$title" $quick >/dev/null
       done
       for condition in "title=$(printf '\\303\\251')" "title!=$(printf '\\303\\251')" 'title<f' 'title>=f'; do
-        notelog list my.notelog $quick --field title --sort title --where "$condition" | sed 's/.* //' | tr '\\n' ' '; echo
+        notelog list my.notelog $quick --field title --sort title --where "$condition" | sed 's/.*\t//' | tr '\\n' ' '; echo
       done
       """
     try expect(script, .init(out: "\u{E9} \ne\u{301} f \ne\u{301} \nf \u{E9} \n"))
@@ -114,7 +114,7 @@ import Testing
   @Test func `a list is sorted, limited and filtered`() throws {
     let script = """
       for day in 03 01 02; do notelog add my.notelog title=T$day body=B time=2026-01-$day $quick >/dev/null; done
-      titles() { notelog list my.notelog $quick "$@" | sed 's/.* //' | tr '\\n' ' '; echo; }
+      titles() { notelog list my.notelog $quick "$@" | sed 's/.*\t//' | tr '\\n' ' '; echo; }
       titles
       titles --sort time
       titles --sort title:desc
@@ -155,13 +155,13 @@ import Testing
       notelog: error: the store has no collection 'nots'
       notelog: hint: did you mean 'note'?
       notelog: error: time takes a date value
-      notelog: hint: for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now
+      notelog: hint: for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now
       notelog: error: 'note' has no field 'tim'
       notelog: hint: did you mean 'time'?
       notelog: error: 'title' is no condition
-      notelog: hint: a condition is NAME=VALUE, or with != < <= > >=
+      notelog: hint: a condition is NAME=VALUE, or with != < <= > >=, NAME in FROM..TO, NAME is none, NAME is not none
       notelog: error: NAME=VALUE is missing
-      notelog: hint: usage: notelog add STORE [COLLECTION] NAME=VALUE...
+      notelog: hint: usage: notelog add [OPTION]... STORE [COLLECTION] NAME=VALUE...
 
       """
     try expect(script, .init(out: "2\n1\n64\n2\n64\n64\n", err: expected))
@@ -252,7 +252,7 @@ import Testing
       notelog add other person name=Ada $quick >/dev/null
       id=$(notelog add other tap x=1.5 n=-3 on=true colour=red $quick)
       notelog get other $id $quick --json | sed 's/.*"fields"://'
-      notelog list other person $quick | sed 's/.* //'
+      notelog list other person $quick | sed 's/.*\t//'
       notelog add other name=x $quick
       """
     let expected = """
@@ -401,7 +401,7 @@ import Testing
       notelog add my.notelog title=second $quick 2>refusal; echo $?
       sed "s/process $! (notelog)/that process/" refusal >&2
       echo text >&3; exec 3>&-; wait
-      notelog list my.notelog -w title=first $quick | sed 's/.* //'
+      notelog list my.notelog -w title=first $quick | sed 's/.*\t//'
       """
     let error = """
       notelog: error: the store is open for writing in that process

@@ -94,9 +94,9 @@ import Testing
       sqlite3 t.db "CREATE TABLE t (a); INSERT INTO t VALUES ('x'), (9e999);
         CREATE TABLE d (b REAL); INSERT INTO d VALUES (-9e999)"
       notelog import my.notelog t.db --from sqlite --table t --plain a --yes $quick >/dev/null
-      notelog list my.notelog t -f a $quick | sed 's/.* //'
+      notelog list my.notelog t -f a $quick | sed 's/.*\t//'
       notelog import my.notelog t.db --from sqlite --table d --plain b --yes $quick >/dev/null
-      notelog list my.notelog d -f b $quick | sed 's/.* //'
+      notelog list my.notelog d -f b $quick | sed 's/.*\t//'
       """
     try expect(script, .init(out: "x\ninf\n-inf\n"))
   }
@@ -122,7 +122,7 @@ import Testing
         INSERT INTO t (h, i) VALUES (3, 0.1), (4, 'x'); CREATE TABLE ZE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZT TIMESTAMP, ZN INTEGER);
         CREATE TABLE none (a INTEGER, b DATE)"
       notelog import my.notelog t.db --from sqlite --table t --seal c --yes $quick
-      notelog list my.notelog t -f i $quick | sed 's/.* //'
+      notelog list my.notelog t -f i $quick | sed 's/.*\t//'
       for table in ZE none; do notelog import my.notelog t.db --from sqlite --table $table --propose; done
       """
     let expected = """

@@ -64,7 +64,7 @@ import Testing
   func `a text that is no value of its type is refused, and not quoted`(text: String, type: FieldType) {
     let hint =
       type == .date
-      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now"
+      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
       : nil
     #expect(throws: ToolError.usage("field takes \(type.named) value", hint: hint)) {
       try Assignment("field=\(text)").value(as: type)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `an assignment's value is all that follows the first equals sign`() throws {
-    let all = try Assignment.all(["title=a=b", "body=", "time=2001-01-01", "n=-5"])
+    let all = try Assignment.all(["title=a=b", "body=", "time=2001-01-01T00:00:00Z", "n=-5"])
     #expect(all.map(\.name) == ["title", "body", "time", "n"])
     #expect(try all[0].value(as: .text) == .text("a=b"))
     #expect(try all[1].value(as: .text) == .text(""))

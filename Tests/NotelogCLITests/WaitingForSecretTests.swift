@@ -26,7 +26,7 @@ import Testing
       read -r line <said
       notelog add my.notelog title=first --password-file password >/dev/null; echo $?
       cat password >gate; wait $tool; echo $?
-      notelog list my.notelog --field title --password-file password | sed 's/.* //' | sort
+      notelog list my.notelog --field title --password-file password | sed 's/.*\t//' | sort
       """
     try bench.expect(script, .init(out: "0\n0\nfirst\nsecond\n"))
   }

@@ -125,8 +125,8 @@ extension RecordID: Codable {
 
 extension RecordID: Comparable {
   /// Orders ids by their bytes.
-  public static func < (left: RecordID, right: RecordID) -> Bool {
-    (left.bytes.low.byteSwapped, left.bytes.high.byteSwapped)
-      < (right.bytes.low.byteSwapped, right.bytes.high.byteSwapped)
-  }
+  public static func < (left: RecordID, right: RecordID) -> Bool { left.number < right.number }
+
+  /// The bytes as one number, the first of them on top.
+  var number: UInt128 { UInt128(bytes.low.byteSwapped) << 64 | UInt128(bytes.high.byteSwapped) }
 }

@@ -1,6 +1,7 @@
 // The collections of a store, for those who have no record type.
 
 import NotelogBase
+import NotelogFormat
 
 extension Store {
   /// The store's collections, in the order in which they were made, without those that the library itself
@@ -28,6 +29,52 @@ extension Store {
   public func countRecords() throws -> [(collection: DynamicCollection, recordCount: Int)] {
     let counts = try journal.snapshot().recordCounts(besides: [SchemaRecord.collection])
     return collections.map { ($0, counts[$0.plan.schema.collection] ?? 0) }
+  }
+
+  /// The ids of records of all collections that begin with some hexadecimal digits, in order. No record is
+  /// read, and nothing opened.
+  ///
+  /// - Parameters:
+  ///   - digits: The digits, 32 at most; hyphens between them are ignored.
+  ///   - limit: How many ids are wanted at most.
+  /// - Returns: The ids; where there are more than are wanted, any of them.
+  /// - Throws: `invalidArgument` where `digits` has something else in it; `inputOutput`, `closed`.
+  /// - Complexity: O(*n*) in what segments list. Only ids that begin so are looked up.
+  public func ids(beginningWith digits: String, limit: Int = .max) throws -> [RecordID] {
+    let digits = digits.filter { $0 != "-" }
+    guard digits.count <= 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      throw NotelogError(.invalidArgument, "an id has 32 hexadecimal digits at most, and nothing else")
+    }
+    let rest = 128 - 4 * digits.count
+    let beginning = UInt128(digits, radix: 16) ?? 0
+    var found: [RecordID] = []
+    try journal.snapshot().forEachRecord { entry in
+      entry.collection != SchemaRecord.collection && RecordID(entry.id).number >> rest == beginning
+    } _: {
+      if found.count < limit { found.append(RecordID($0.id)) }
+    }
+    return found.sorted()
+  }
+
+  /// How short an id can be written: what tells of an id how many of its hexadecimal digits no other record's
+  /// id begins with, as of now.
+  ///
+  /// - Throws: `inputOutput`, `closed`.
+  /// - Complexity: O(*n* log *n*) in what segments list, old versions and removed records among them, with 16
+  ///   bytes of memory each; then O(log *n*) an id.
+  public func distinctDigitCounts() throws -> @Sendable (RecordID) -> Int {
+    var numbers: [UInt128] = []
+    try journal.snapshot().forEachRecord { entry in
+      if entry.collection != SchemaRecord.collection { numbers.append(RecordID(entry.id).number) }
+      return false
+    } _: { _ in
+    }
+    numbers.sort()
+    return { [numbers] id in
+      let (before, after) = (numbers.firstPlace { $0 >= id.number }, numbers.firstPlace { $0 > id.number })
+      let neighbours = numbers[max(before - 1, 0)..<before] + numbers[after...].prefix(1)
+      return 1 + neighbours.reduce(0) { max($0, ($1 ^ id.number).leadingZeroBitCount / 4) }
+    }
   }
 
   /// The collection of a name.

@@ -62,7 +62,7 @@ final class Snapshot: Sendable {
   /// journal notes the damage.
   func records(in collection: UInt16? = nil) throws(NotelogError) -> [ID16] {
     var ids: [ID16] = []
-    try forEachRecord(where: { collection == nil || $0 == collection }) { ids.append($0.id) }
+    try forEachRecord(where: { collection == nil || $0.collection == collection }) { ids.append($0.id) }
     ids.sort()
     return ids
   }
@@ -70,27 +70,28 @@ final class Snapshot: Sendable {
   /// How many records a collection has, those that can't be read among them; none of them is read.
   func recordCount(in collection: UInt16) throws(NotelogError) -> Int {
     var count = 0
-    try forEachRecord(where: { $0 == collection }) { _ in count += 1 }
+    try forEachRecord(where: { $0.collection == collection }) { _ in count += 1 }
     return count
   }
 
   /// The same of each collection but those that are known; nothing where there is none.
   func recordCounts(besides known: Set<UInt16>) throws(NotelogError) -> [UInt16: Int] {
     var counts: [UInt16: Int] = [:]
-    try forEachRecord(where: { !known.contains($0) }) { counts[$0.collection, default: 0] += 1 }
+    try forEachRecord(where: { !known.contains($0.collection) }) { counts[$0.collection, default: 0] += 1 }
     return counts
   }
 
-  /// Calls `body` with what segments list of the records of some collections, as they lie on the disk.
-  private func forEachRecord(
-    where isWanted: (_ collection: UInt16) -> Bool, _ body: (FooterEntry) -> Void
+  /// Calls `body` with what segments list of some records, as they lie on the disk. `isWanted` is asked of old
+  /// versions and removed records too; only what it wants is looked up.
+  func forEachRecord(
+    where isWanted: (FooterEntry) -> Bool, _ body: (FooterEntry) -> Void
   ) throws(NotelogError) {
     var lastFrames = LastFrames()
     do throws(StorageError) {
       for segment in segments {
         let reading = try segment.forEachEntry(upTo: scanEnd(of: segment)) {
           (entry, _) throws(StorageError) in
-          guard entry.kind == .record, isWanted(entry.collection),
+          guard entry.kind == .record, isWanted(entry),
             try isVisible(entry, in: segment, &lastFrames)
           else { return }
           body(entry)

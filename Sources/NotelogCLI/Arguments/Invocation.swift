@@ -5,6 +5,8 @@ struct Invocation: Sendable {
   var command: Command
   /// Values by the option's long name; an option without a value counts as an empty one.
   var values: [String: [String]] = [:]
+  /// The options with their values, in the order of the command line.
+  var given: [(option: String, value: String)] = []
   var positionals: [String] = []
   /// What the command heard of damage.
   let damage = DamageHeard()

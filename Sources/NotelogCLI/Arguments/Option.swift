@@ -100,6 +100,11 @@ extension Positional {
   static let store = Positional(name: "STORE", completion: .folders, help: "the store's folder")
 }
 
+extension String {
+  /// What help says of an id.
+  static let idHelp = "a record's id, or as many of its first digits as no other has, four at least"
+}
+
 // MARK: - One command of the tool, and the table of them all.
 
 /// A command: its words, its arguments, its help, and what it does.

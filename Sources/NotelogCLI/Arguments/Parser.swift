@@ -39,6 +39,7 @@ extension CommandTable {
         throw ToolError.usage("\(spelling) is given twice")
       }
       call.values[option.long, default: []].append(value)
+      call.given.append((option.long, value))
     }
     return call
   }

@@ -16,6 +16,7 @@ extension Command {
       .store, Positional(name: "COLLECTION", isOptional: true, help: "the record's collection"),
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
     ],
+    options: [.fullIDs],
     examples: [
       "notelog add my.notelog title=Hello body=@letter.txt": "takes the body from a file"
     ], run: addRecord)
@@ -33,7 +34,7 @@ extension Command {
       \(keyHelp)
       """,
     positionals: [
-      .store, Positional(name: "ID", help: "the record's id"),
+      .store, Positional(name: "ID", help: .idHelp),
       Positional(name: "NAME=VALUE", repeats: true, help: "a field and its new value"),
     ], run: setFields)
 
@@ -41,7 +42,8 @@ extension Command {
     "A key is needed for plain fields too: with it, the schema that tells plain fields from sealed ones is checked."
   private static let assignmentHelp =
     "NAME=@FILE takes the value from FILE, NAME=- from standard input; one that stands in the command line can be read by whoever lists the "
-    + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'."
+    + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, local time, as 2026-11-26 or "
+    + "'2026-11-26 10:00', or 'now'."
 }
 
 private func addRecord(_ call: Invocation) throws -> ExitCode {
@@ -69,7 +71,7 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
       throw error
     }
     do {
-      try Console.out.writeNow(id.shown + "\n")
+      try Console.out.writeNow(call.shownIDs(in: store)(id) + "\n")
     } catch {
       throw ToolError(
         .failed, "record \(id.shown) is added, and its id can't be printed: \(ToolError(any: error).message)")
@@ -79,9 +81,9 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
 }
 
 private func setFields(_ call: Invocation) throws -> ExitCode {
-  let id = try RecordID(argument: call.positionals[1])
   let assignments = try Assignment.all(call.positionals.dropFirst(2))
   try call.withStore(.required) { store in
+    let id = try call.recordID(call.positionals[1], in: store)
     let collection = try store.collection(given: try store.entry(id).collection)
     var (held, streamed) = ([Assignment](), [(name: String, input: Input)]())
     for assignment in assignments {

@@ -11,7 +11,7 @@ extension Command {
       a value of more than 16 MiB is left out and said, and it exits 4.
       """,
     positionals: [
-      .store, Positional(name: "ID", help: "the record's id"),
+      .store, Positional(name: "ID", help: .idHelp),
       Positional(name: "FIELD", isOptional: true, help: "print this field's value, and nothing else"),
     ],
     options: [.json], run: getRecord)
@@ -22,12 +22,12 @@ extension Command {
       No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are
       removed, and it exits 1.
       """,
-    positionals: [.store, Positional(name: "ID", repeats: true, help: "a record's id")], run: removeRecords)
+    positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], run: removeRecords)
 }
 
 private func getRecord(_ call: Invocation) throws -> ExitCode {
-  let id = try RecordID(argument: call.positionals[1])
   return try call.withStore(.ifGiven, readOnly: true) { store in
+    let id = try call.recordID(call.positionals[1], in: store)
     let entry = try store.entry(id)
     let collection = try store.collection(given: entry.collection)
     if call.positionals.count > 2 {
@@ -71,8 +71,8 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
 }
 
 private func removeRecords(_ call: Invocation) throws -> ExitCode {
-  let ids = try call.positionals.dropFirst().map { try RecordID(argument: $0) }
   return try call.withStore(.ifGiven) { store in
+    let ids = try call.positionals.dropFirst().map { try call.recordID($0, in: store) }
     let collections = store.collections
     let missing: [RecordID]
     do {

@@ -1,43 +1,56 @@
-// `notelog list STORE [COLLECTION]`: one line a record, with only those fields opened that are shown.
+// `notelog list STORE [COLLECTION]`: a row a record, with only those fields opened that are shown.
 import Notelog
 
 extension Command {
   static let list: Command = Command(
     words: ["list"], summary: "list the records of a collection",
     discussion: """
-      It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses others. A
-      password is needed only where a sealed field is shown, sorted by or asked about.
+      It shows the plain fields and the first sealed text; other sealed fields stay sealed. --field chooses
+      others. A password is needed only where a sealed field is shown, sorted by or asked about.
 
-      In a condition, a date is RFC 3339, as 2026-11-26T10:00:00Z, a day alone, which is its midnight in UTC, or 'now'.
+      \(rowsHelp)
 
-      Text is compared and sorted by its bytes, which is the same everywhere, and no language's order.
+      A condition is NAME=VALUE, or with != < <= > >= between them, NAME in FROM..TO, of which one may be
+      left out, NAME is none or NAME is not none. Given again, all have to hold; --or gives another that may
+      hold in place of the one before it. Numbers compare as numbers, and texts that are numbers do so too.
+      Other text is compared and sorted by its bytes, which is the same everywhere, and no language's order.
 
-      Without --sort, records come in order of their field 'time' or, where there is none, of their first plain date, newest first.
+      A date may be a year, a month, a day, a minute or a second, as 2026, 2026-11, 2026-11-26, '2026-11-26
+      10:00': all of it is equal, or in a range. It is local, unless --utc is given, or it has an offset as
+      2026-11-26T10:00:00Z; that one, and 'now', is a moment.
 
-      A record that cannot be read is said on stderr, the others are listed, and it exits 3. With --where or --limit,
-      records that an index rules out are not read.
+      Without --sort, records come in order of their field 'time' or, where there is none, of their first
+      plain date, newest first.
+
+      A record that cannot be read is said on stderr, the others are listed, and it exits 3. With --where or
+      --limit, records that an index rules out are not read.
       """,
     positionals: [
       .store,
       Positional(
         name: "COLLECTION", isOptional: true, help: "the collection; may be left out if there is one"),
     ],
-    options: [.field, whereOption, sort, .limit, .json],
+    options: [.field, whereOption, or, sort, .limit] + Option.rows,
     examples: [
-      "notelog list my.notelog --where 'time>=2026-11-01' --sort title --limit 10":
-        "the first ten titles, of this month's notes"
+      "notelog list my.notelog --where 'time in 2026-11' --sort title --limit 10":
+        "the first ten notes of a month, by their titles",
+      "notelog list my.notelog --where 'title=Bread' --or 'title=Cake' --tsv -f body | cut -f2":
+        "the texts of two notes, for a script",
     ], run: listRecords)
 
   fileprivate static let whereOption = Option(
     long: "where", short: "w", value: "CONDITION", repeats: true,
-    help: "only records of which this holds: NAME=VALUE, or with != < <= > >=")
+    help: "only records of which this holds, 'stars>=4' or 'time in 2026-11' for instance")
+  fileprivate static let or = Option(
+    long: "or", value: "CONDITION", repeats: true,
+    help: "or of which this holds, in place of the --where before")
   fileprivate static let sort = Option(
     long: "sort", short: "s", value: "FIELD[:desc]", repeats: true,
     help: "in order of this field, or the opposite order; given again, within what is equal so far")
 }
 
 private func listRecords(_ call: Invocation) throws -> ExitCode {
-  let limit = try call.number(of: .limit, in: 0...Int.max)
+  let (limit, form) = (try call.number(of: .limit, in: 0...Int.max), try call.rowForm())
   let name = call.positionals.dropFirst().first
   return try call.withStore(.ifGiven, readOnly: true) { store in
     let known = store.collections
@@ -47,28 +60,45 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     // The one that is meant may be the one that is lost.
     if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
-    let conditions = try (call.values[Command.whereOption.long] ?? []).map(collection.condition)
-    for warning in conditions.compactMap(\.warning) { Console.say("warning", warning) }
-    let named = call.values[Option.field.long]
-    for name in named ?? [] { _ = try collection.field(name) }
-    let fields = named ?? collection.fieldsToList
-    let only = Set(fields)
+    let (conditions, asked) = try conditions(call, collection)
+    let fields = call.values[Option.field.long] ?? collection.fieldsToList
+    var rows = try call.rows(form, of: collection, in: store, fields)
     let order = try order(call, collection)
-    try call.unlock(
-      store, toRead: fields + conditions.map(\.name) + order.map(\.field), of: collection)
+    try call.unlock(store, toRead: fields + asked + order.map(\.field), of: collection)
+    let only = Set(fields)
     let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
     var query = collection.query().onDamage(outcome.noteUnreadable)
-    for condition in conditions { query = query.where(condition.condition) }
+    for condition in conditions { query = query.where(condition) }
     for (field, direction) in order { query = query.sorted(by: field, direction) }
     if let limit { query = query.limit(limit) }
     try query.forEach { entry in
       let shown = RecordShown(entry, opening: true, only: only)
-      try shown.list(fields, asJSON: call.has(.json))
-      outcome.note(shown)
+      try rows.add(shown, noting: outcome)
       return true
     }
+    try rows.finish()
     return outcome.end()
   }
+}
+
+/// What has to hold, each of one --where and what may hold in its place; and the fields that they ask about.
+private func conditions(
+  _ call: Invocation, _ collection: DynamicCollection
+) throws -> (all: [DynamicCollection.Condition], names: [String]) {
+  var all: [DynamicCollection.Condition] = []
+  var names: [String] = []
+  for (option, text) in call.given where [Command.whereOption.long, Command.or.long].contains(option) {
+    let (name, condition) = try collection.condition(text, isUTC: call.has(.utc))
+    names.append(name)
+    if option == Command.whereOption.long {
+      all.append(condition)
+    } else if let before = all.popLast() {
+      all.append(before || condition)
+    } else {
+      throw ToolError.usage("--or stands behind the --where that it is another choice for")
+    }
+  }
+  return (all, names)
 }
 
 private func order(

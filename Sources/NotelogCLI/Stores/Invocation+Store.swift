@@ -139,6 +139,36 @@ extension Invocation {
     try store.unlock(credential)
   }
 
+  /// The record that an id on the command line means: a whole one, or a beginning that only one record's has.
+  func recordID(_ argument: String, in store: Store) throws -> RecordID {
+    if let id = RecordID(argument) { return id }
+    let digits = argument.lowercased().filter { $0 != "-" }
+    guard (4..<32).contains(digits.count), digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      throw ToolError.usage(
+        "'\(argument)' is not an id", hint: "an id has 32 digits, of which the first do, from four on")
+    }
+    let candidateCount = 10
+    let found = try store.ids(beginningWith: digits, limit: candidateCount + 1)
+    if let only = found.first, found.count == 1 { return only }
+    if found.isEmpty { throw ToolError(.no, "there is no record whose id begins with \(digits)") }
+    // Whoever has to choose sees what can be shown without being asked for a password.
+    if !store.isUnlocked, try SecretSource.option(of: self) == nil { _ = try unlockWithKeptRoot(store) }
+    let short = try store.shortIDs()
+    for id in found.prefix(candidateCount) {
+      Console.say("candidate", "\(short(id))  \((try? store.entry(id).title) ?? "")")
+    }
+    throw ToolError(
+      .usage,
+      "\(found.count > candidateCount ? "more than \(candidateCount)" : "\(found.count)") ids begin with \(digits)",
+      hint: "give more digits")
+  }
+
+  /// Writes ids as they are shown: whole to scripts, with --full-ids, and where what is short can't be told.
+  func shownIDs(in store: Store) -> @Sendable (RecordID) -> String {
+    let short = Console.outIsTerminal && !has(.fullIDs) ? try? store.shortIDs() : nil
+    return short ?? \.shown
+  }
+
   /// Says in plain words why a path is not a store's, before anything is opened.
   func checkPath() throws {
     let (isFolder, number) = lookForFolder(at: store)
@@ -191,6 +221,16 @@ extension StoreInfo.Slot {
 }
 
 extension Store {
+  /// Writes ids as short as git does: eight digits, or as many as no other record's id begins with.
+  func shortIDs() throws -> @Sendable (RecordID) -> String {
+    let digitCount = try distinctDigitCounts()
+    return { id in
+      let count = max(8, digitCount(id))
+      // Hyphens as in the whole id: what is shown is its beginning.
+      return String(id.shown.prefix(count + [8, 12, 16, 20].count { $0 < count }))
+    }
+  }
+
   /// Says which records can't be shown because the schema of their collection is lost.
   ///
   /// - Returns: Whether there is none.

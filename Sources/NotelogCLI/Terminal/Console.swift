@@ -15,6 +15,15 @@ enum Console {
     return outIsTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }()
 
+  /// How many columns stdout's terminal has.
+  static let width: Int = {
+    var size = winsize()
+    // SAFETY: the pointer is to a local of the type that the request fills.
+    let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 80
+    return min(max(isKnown ? Int(size.ws_col) : told, 20), 10_000)
+  }()
+
   /// One line on stderr, `notelog: error: …` for instance. It is for people: what is kept in a log reaches a
   /// terminal later.
   static func say(_ kind: String, _ message: String) {

@@ -5,6 +5,9 @@ enum Escaping {
   /// read is JSON.
   static func line(_ text: String) -> String { escaped(text, keeping: []) }
 
+  /// Stored text for a value between tabs: as a line, and a backslash is `\\`, so that it can be read back.
+  static func cell(_ text: String) -> String { line(text.replacing("\\", with: "\\\\")) }
+
   /// Whether a text has control characters, which no name may have: programs that read one take them for
   /// something else.
   static func hasControls(_ text: String) -> Bool {

@@ -97,7 +97,7 @@ extension FieldType {
   /// How a value is written, where its name does not say it.
   fileprivate var formHint: String? {
     self == .date
-      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now"
+      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
       : nil
   }
 }

@@ -94,7 +94,8 @@ extension FieldType {
     case .unsigned: UInt64(text).map(DynamicValue.unsigned)
     case .double: Double(text).map(DynamicValue.double)
     case .uuid: RecordID(text).map { .uuid($0.uuid) }
-    case .text, .bytes, .date, .url, .json: value(strictly: text)
+    case .date: text.utf8.count < 10 ? nil : Moment.period(text, isUTC: false).map { .date($0.lowerBound) }
+    case .text, .bytes, .url, .json: value(strictly: text)
     }
   }
 

@@ -60,6 +60,34 @@ enum Moment {
     return double(whole, String(fraction)).map { min($0, Double(years.upperBound).nextDown) }
   }
 
+  private static let unixTimeOf2001 = 978_307_200
+
+  private static func localOffset(_ seconds: Double) -> Double {
+    Double(LocalTime.offset(at: Int(seconds.rounded(.down)) + unixTimeOf2001))
+  }
+
+  /// `2026-11-20 11:38`, to the minute; nil outside the years 0 to 9999.
+  static func minute(_ seconds: Double, isUTC: Bool) -> String? {
+    guard text(seconds) != nil else { return nil }
+    let shown = text(seconds.rounded(.down) + (isUTC ? 0 : localOffset(seconds)))
+    return shown.map { String($0.prefix(16)).replacing("T", with: " ") }
+  }
+
+  /// The year, month, day, minute or second that a text names, `2026-11` for instance. With `Z` or an offset
+  /// it names a moment, and the range is empty.
+  static func period(_ text: String, isUTC: Bool) -> Range<Double>? {
+    let count = text.utf8.count
+    let most = [4: 366 * secondsPerDay, 7: 31 * secondsPerDay, 10: secondsPerDay, 16: 60, 19: 1][count]
+    func start(_ text: some StringProtocol) -> Double? {
+      seconds(String(text) + "0000-01-01T00:00:00Z".suffix(20 - min(count, 20)))
+    }
+    guard let most, let first = start(text) else { return seconds(text).map { $0..<$0 } }
+    // So much later it is the next one, if not its beginning.
+    let next = Self.text(first + Double(most)).flatMap { start($0.prefix(count)) } ?? Double(years.upperBound)
+    func moment(_ local: Double) -> Double { isUTC ? local : local - localOffset(local - localOffset(local)) }
+    return moment(first)..<max(moment(first), moment(next))
+  }
+
   private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
   /// Now, to the millisecond: more digits would only be noise to read.

@@ -122,22 +122,6 @@ extension RecordShown {
     }
     return record
   }
-
-  /// Prints the record as one line: the id and a value for each of some fields, a dash where there is none;
-  /// or JSON.
-  func list(_ names: [String], asJSON: Bool) throws {
-    if asJSON { return try Console.print(json) }
-    let contents = Dictionary(fields.map { ($0.name, $0.content) }) { first, _ in first }
-    let values = names.map { name in
-      switch contents[name] {
-      case nil, .value(.missing)?: "-"
-      case let content?: Self.text(content)
-      }
-    }
-    let note = entry.isPossiblyStale ? ["(possibly older than it was)"] : []
-    try Console.out.write(
-      ([Console.styled(entry.id.shown, .dim)] + values + note).joined(separator: "  ") + "\n")
-  }
 }
 
 // MARK: - The fields of a collection by the names that a command line has.
@@ -172,4 +156,14 @@ extension DynamicCollection {
 extension FieldInfo {
   /// Whether a record is not complete without it. A text that is not given is an empty one.
   var needsValue: Bool { !isOptional && !isRetired && type != .text }
+}
+
+extension DynamicEntry {
+  /// What a person knows the record by: its first text that can be read without asking.
+  var title: String? {
+    fields.lazy.filter { $0.type == .text && $0.isInSchema }.compactMap { field in
+      guard case .text(let text)? = try? value(field.name), !text.isEmpty else { return nil }
+      return String(text.unicodeScalars.prefix(60))
+    }.first
+  }
 }

@@ -55,7 +55,7 @@ struct PageRun: Sendable {
       """,
     after: """
       grep -c '^finding' findings
-      notelog list restored.notelog --field title --password-file password | sed 's/.*  //' | LC_ALL=C sort | tr '\\n' ' '
+      notelog list restored.notelog --field title --password-file password | sed 's/.*\t//' | LC_ALL=C sort | tr '\\n' ' '
       notelog verify my.notelog >again || true
       cmp findings again
       """,

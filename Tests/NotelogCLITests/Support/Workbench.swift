@@ -33,6 +33,7 @@ final class Workbench {
     var environment = ProcessInfo.processInfo.environment
     environment["PATH"] = products.path + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
     environment["TERM"] = "xterm"
+    environment["TZ"] = "UTC"
     // Whoever runs the tests may have an agent: it is left alone.
     environment["XDG_RUNTIME_DIR"] = nil
     return environment
