@@ -361,7 +361,7 @@ import Testing
       head -c 32 /dev/urandom >key; { cat key; echo; } >key-with-newline
       notelog init other --key-file key
       notelog add other title=Hello --key-file key-with-newline >/dev/null
-      notelog --key-file key list other | sed 's/.* //'
+      notelog --key-file key list other | sed 's/.*\t//'
       """
     try expect(script, .init(out: "Hello\n"))
   }

@@ -73,6 +73,15 @@ extension Option {
     long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
+  /// How rows of records are printed.
+  static let rows = [
+    Option(long: "full-ids", help: "show whole ids in a table"),
+    Option(long: "utc", help: "show and take times in UTC, not in local time"),
+    Option(long: "tsv", help: "print a line a record, with tabs between values"),
+    Option(long: "null", help: "print values as they are, with a zero byte behind each"), json,
+  ]
+  static let (fullIDs, utc) = (rows[0], rows[1])
+
   static let yes = Option(long: "yes", help: "do it without asking, as in a script")
 
   static let scryptLogN = Option(

@@ -143,7 +143,7 @@ extension Invocation {
   func recordID(_ argument: String, in store: Store) throws -> RecordID {
     if let id = RecordID(argument) { return id }
     let digits = argument.lowercased().filter { $0 != "-" }
-    guard (4..<32).contains(digits.count), digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+    guard (4..<32).contains(digits.count), digits.allSatisfy("0123456789abcdef".contains) else {
       throw ToolError.usage(
         "'\(argument)' is not an id", hint: "an id has 32 digits, of which the first do, from four on")
     }

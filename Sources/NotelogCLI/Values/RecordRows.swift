@@ -99,17 +99,6 @@ func byteCountShown(_ count: Int) -> String {
     + unit
 }
 
-extension Option {
-  /// How rows of records are printed.
-  static let rows = [
-    Option(long: "full-ids", help: "show whole ids in a table"),
-    Option(long: "utc", help: "show and take times in UTC, not in local time"),
-    Option(long: "tsv", help: "print a line a record, with tabs between values"),
-    Option(long: "null", help: "print values as they are, with a zero byte behind each"), json,
-  ]
-  static let (fullIDs, utc) = (rows[0], rows[1])
-}
-
 extension Command {
   /// What help says of rows of records.
   static let rowsHelp = """

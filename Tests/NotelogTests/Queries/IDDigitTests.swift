@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct IDDigitTests {
   private static func id(_ digits: String) -> RecordID {
-    RecordID(digits + String(repeating: "0", count: 32 - digits.count)) ?? RecordID()
+    RecordID(digits + String(repeating: "7", count: 32 - digits.count)) ?? RecordID()
   }
 
   @Test func `ids are found by their digits in all collections, as records are now, and nothing is opened`()
@@ -46,7 +46,7 @@ import Testing
     try store.write { tx in try tx.put(Sample(id: Self.id("abcd0"), count: 2)) }
     let count = try store.distinctDigitCounts()
     #expect(["abcd0", "abcd1", "abce"].map { count(Self.id($0)) } == [5, 5, 4])
-    #expect(count(Self.id("f")) == 1 && count(Self.id("abcd00001")) == 10)
+    #expect(count(Self.id("f")) == 1 && count(Self.id("abcd00001")) == 6)
   }
 
   @Test(arguments: TestEffort.sample(0..<(1000 as UInt64), 4))
@@ -56,7 +56,7 @@ import Testing
     let store = try folder.create()
     let ids = Set(
       (0..<200).map { _ in
-        RecordID(high: UInt64(random.next() % 3), low: random.next() % 1000 << UInt64(random.next() % 50))
+        RecordID(high: 7 << 60 | random.next() % 3, low: random.next() % 1000 << UInt64(random.next() % 50))
       })
     try store.putAll(ids.map { Sample(id: $0) })
     let count = try store.distinctDigitCounts()
