@@ -44,6 +44,55 @@ private struct Mood: Record {
     #expect(try notes.get(id) == nil)
   }
 
+  /// The bug: a field that was declared again without its index, padding or compression lost them.
+  @Test func `a collection is brought up to date, and what is not said stays as it is`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let fields: [FieldDescription] = [
+      .plain("time", .date, indexed: true), .sealed("pin", .text, key: "pins", compressed: true),
+      .plain("old", .integer),
+    ]
+    try store.createCollection("note", fields: fields)
+    try store.createCollection(
+      "note", fields: [.plain("time", .date), .sealed("pin", .text, key: "pins"), .plain("new", .bytes)],
+      retiring: ["old"])
+    let notes = try store.collection("note")
+    #expect(notes.fields.map(\.name) == ["time", "pin", "old", "new"])
+    #expect(notes.fields.map(\.isIndexed) == [true, false, false, false])
+    #expect(notes.fields[1].isPadded && notes.fields[1].isCompressed)
+    #expect(notes.fields.map(\.isRetired) == [false, false, true, false])
+    // What was declared as it is, is as it was.
+    let revision = notes.plan.schema.revision
+    let known = notes.fields.filter { !$0.isRetired }.map { FieldDescription($0) }
+    try store.createCollection("note", fields: known)
+    #expect(try store.collection("note").plan.schema.revision == revision)
+  }
+
+  @Test func `collections and fields are renamed, their records unread, and again`() throws {
+    let folder = try TemporaryFolder()
+    var store = try folder.create()
+    let id = try store.createCollection("note", fields: noteFields).add(["title": .text("Clark")])
+    for (former, collection, old, new) in [
+      ("note", "letter", "title", "subject"), ("letter", "memo", "subject", "about"),
+      ("memo", "note", "about", "title"), ("note", "last", "title", "end"),
+    ] {
+      try store.createCollection(collection, formerly: former, fields: [])
+      var field = FieldDescription(
+        try #require(try store.collection(collection).fields.first { $0.name == old }))
+      field.name = new
+      try store.createCollection(collection, fields: [field])
+    }
+    try store.close()
+    store = try folder.open()
+    #expect(store.collections.map(\.name) == ["last"])
+    #expect(try store.collection("last").get(id)?.value("end") == .text("Clark"))
+    #expect(throws: NotelogError(.schemaConflict, "")) {
+      var field = FieldDescription(try store.collection("last").fields[0])
+      field.name = "body"
+      try store.createCollection("last", fields: [field])
+    }
+  }
+
   @Test func `records of all collections are counted together`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

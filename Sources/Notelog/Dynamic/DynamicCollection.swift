@@ -253,3 +253,18 @@ public struct FieldInfo: Sendable, Hashable {
     self.digests = digests
   }
 }
+
+extension FieldDescription {
+  /// Describes a field as the store has it: declared so, it stays as it is. With another ``name``, it is
+  /// renamed.
+  ///
+  /// - Parameter field: The field; that of an unlocked store, where it is sealed.
+  public init(_ field: FieldInfo) {
+    self.init(
+      name: field.name, formerNames: [field.name, field.firstName], type: field.type,
+      isOptional: field.isOptional, key: field.keyName, keyField: field.keyField, keyNames: field.keyNames,
+      isIndexed: field.isIndexed, isPadded: field.isPadded, isCompressed: field.isCompressed,
+      revealsEquality: field.revealsEquality, ignoresCase: field.ignoresCase,
+      targets: field.target.map { [$0] } ?? [], deleteRule: field.deleteRule)
+  }
+}

@@ -87,16 +87,25 @@ extension Store {
     return DynamicCollection(store: self, plan: stored.plan)
   }
 
-  /// Makes a collection, or brings one up to date: fields are added, nothing is taken away.
+  /// Makes a collection, or brings one up to date: fields are added or renamed, and what is there stays as it
+  /// is unless it is named among those that retire.
   ///
   /// - Parameters:
   ///   - name: The collection's name.
-  ///   - fields: Its fields. Named keys that don't exist are made.
+  ///   - formerly: A name that it had before: a collection of that name is renamed.
+  ///   - fields: Its fields, or some of them. Named keys that don't exist are made.
+  ///   - retiring: Fields that are taken out of use for good. Their values are shown no longer, and go with
+  ///     the next update of their record; their names are not used again.
   /// - Returns: The collection.
   /// - Throws: `locked`, `schemaConflict`, `invalidArgument`.
   @discardableResult
-  public func createCollection(_ name: String, fields: [FieldDescription]) throws -> DynamicCollection {
-    try createCollections([(name, fields)])
+  public func createCollection(
+    _ name: String, formerly: String? = nil, fields: [FieldDescription], retiring: [String] = []
+  ) throws -> DynamicCollection {
+    let former = formerly.map { [$0] } ?? []
+    try declare([
+      CollectionDescription(name: name, formerNames: former, fields: fields, retired: retiring)
+    ])
     return try collection(name)
   }
 
@@ -105,8 +114,16 @@ extension Store {
   /// - Parameter collections: Their names and fields. Named keys that don't exist are made.
   /// - Throws: `locked`, `schemaConflict`, `invalidArgument`.
   public func createCollections(_ collections: [(name: String, fields: [FieldDescription])]) throws {
-    let declared = collections.map { CollectionDescription(name: $0.name, fields: $0.fields) }
-    for collection in declared {
+    try declare(collections.map { CollectionDescription(name: $0.name, fields: $0.fields) })
+  }
+
+  private func declare(_ collections: [CollectionDescription]) throws {
+    var declared = collections
+    for index in declared.indices {
+      // Who declares it without a record type means the one that there is, whatever it was called at first.
+      let known = registry.withLock { $0.find(declared[index])?.plan.schema.firstName }
+      declared[index].formerNames += known.map { [$0] } ?? []
+      let collection = declared[index]
       if let mistake = collection.name.hasPrefix(CollectionDescription.ownPrefix)
         ? "its name is kept for the library's own" : collection.mistake
       {

@@ -343,8 +343,13 @@ extension StoredSchema {
         continue
       }
       guard !fields[index].isRetired else { continue }
+      let before = fields[index]
       try fields[index].evolve(to: field, in: name, key: key)
       // Who has no record type takes nothing away.
+      if declared.typeName == nil {
+        fields[index].flags.formUnion(before.flags)
+        fields[index].isIndexed = fields[index].isIndexed || before.isIndexed
+      }
       if field.target != nil || declared.typeName != nil {
         (fields[index].target, fields[index].deleteRule) = (field.target, field.deleteRule)
       }
