@@ -36,11 +36,8 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
     return try dumpFrames(call)
   }
   return try call.withStore(.ifGiven, readOnly: true) { store in
-    let progress = Progress("dumping", besideOutput: true)
-    defer { progress.finish() }
-    let total = store.info().recordCount
-    var done = 0
-    let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .done : .damage)
+    let outcome = try ReadingOutcome(
+      of: store, store.hasAllSchemas() ? .done : .damage, total: store.info().recordCount)
     // What was given may open some keys only.
     let isOpening = try store.isUnlocked || SecretSource.option(of: call) != nil
     for collection in store.collections {
@@ -48,8 +45,7 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
         let shown = RecordShown(entry, opening: isOpening)
         try call.print(shown.lines, or: shown.json)
         outcome.note(shown)
-        done += 1
-        return progress.update(done, of: total)
+        return true
       }
     }
     return outcome.end()

@@ -136,6 +136,7 @@ private func importLines(_ reader: inout LineReader, _ call: Invocation) throws 
       try store.finishImport()
       if Interrupt.isRequested { throw ToolError.interrupted }
     }
+    progress.finish(isDone: true)
     return .done
   }
 }
@@ -196,7 +197,7 @@ private func importTables(
       tables.count == 1 ? "" : " of " + Escaping.line(table.collectionName)
     }
     for (table, knownCount) in zip(tables, knownCounts) {
-      let progress = Progress("importing")
+      let progress = Progress("importing", unit: "rows")
       defer { progress.finish() }
       let newCount = try Interrupt.deferred { try table.write(into: store, besides: knownCount, progress) }
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""

@@ -136,7 +136,7 @@ private func rotateKey(_ call: Invocation) throws -> ExitCode {
     if call.has(Command.startAnew) { try store.beginRotation(of: name) }
     let total = try store.countSealedValues().counts.values.reduce(0, +)
     var (resealed, retired): (Int, [UInt32]) = (0, [])
-    let last = try withProgress("sealing anew") { progress in
+    let last = try withProgress("sealing anew", unit: "values") { progress in
       while true {
         let step: RotationStep
         do { step = try store.rotate(name, .bytes(1 << 20)) } catch let error as NotelogError

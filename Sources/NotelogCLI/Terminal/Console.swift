@@ -31,15 +31,21 @@ enum Console {
     try? Output(descriptor: STDERR_FILENO).writeNow("notelog: \(kind): \(Escaping.line(message))\n")
   }
 
+  /// Whether there is a terminal to ask on.
+  static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && errorIsTerminal }
+
   /// Asks on the terminal whether to go on: whatever is no yes is a no.
   static func confirm(_ question: String) throws {
-    guard isatty(STDIN_FILENO) == 1, errorIsTerminal else {
-      throw ToolError.usage("without a terminal to ask, --yes goes on")
-    }
-    try Output(descriptor: STDERR_FILENO).writeNow(Escaping.line(question) + " [y/N] ")
-    guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-      throw ToolError(.no, "nothing was changed")
-    }
+    guard canAsk else { throw ToolError.usage("without a terminal to ask, --yes goes on") }
+    guard try ask(question) else { throw ToolError(.no, "nothing was changed") }
+  }
+
+  /// Asks on the terminal, where nothing but the return key is the answer that is proposed.
+  static func ask(_ question: String, proposing proposed: Bool = false) throws -> Bool {
+    let answers = proposed ? " [Y/n] " : " [y/N] "
+    try Output(descriptor: STDERR_FILENO).writeNow(Escaping.line(question) + answers)
+    guard let answer = readLine()?.lowercased() else { return false }
+    return answer.isEmpty ? proposed : ["y", "yes"].contains(answer)
   }
 
   /// `text` in an ANSI style, where the terminal has colour.
@@ -110,49 +116,78 @@ final class Output: Sendable {
 
 // MARK: - Progress of long work: one line on stderr that rewrites itself, on a terminal only.
 
-/// Shows how far a piece of work has come, and hears of Ctrl-C meanwhile.
+/// Shows how far a piece of work has come, how fast it goes and how long it still takes, once it takes long;
+/// and hears of Ctrl-C meanwhile.
 final class Progress: Sendable {
+  /// What ends before this shows nothing.
+  static let silence = Duration.milliseconds(500)
+  /// How often the line is written at most.
+  private static let pause = Duration.milliseconds(100)
+
   private let output: Output?
   private let what: String
-  private let shown = Mutex<String?>(nil)
+  private let unit: String?
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let start: ContinuousClock.Instant
+  /// When the line is written next; and whether it is there, and all is done.
+  private let line: Mutex<(next: ContinuousClock.Instant, isShown: Bool, isDone: Bool)>
 
   /// Begins; `what` is being done, `checking` for instance.
   ///
   /// Work that prints as it goes is its own progress, if that is seen on a terminal: `besideOutput` says so.
-  init(_ what: String, besideOutput: Bool = false) {
-    self.what = what
+  /// What is counted are bytes, unless `unit` says what.
+  convenience init(_ what: String, besideOutput: Bool = false, unit: String? = nil) {
     let isSeen = Console.errorIsTerminal && !(besideOutput && Console.outIsTerminal)
-    output = isSeen ? Output(descriptor: 2) : nil
+    self.init(what, unit: unit, on: isSeen ? Output(descriptor: STDERR_FILENO) : nil) { .now }
   }
 
-  /// Shows that `done` of `total` is done; only a change by a whole percent is written.
+  /// The same on an output, by a clock.
+  init(
+    _ what: String, unit: String?, on output: Output?,
+    by now: @escaping @Sendable () -> ContinuousClock.Instant
+  ) {
+    (self.what, self.unit, self.output, self.now, start) = (what, unit, output, now, now())
+    line = Mutex((start + Self.silence, false, false))
+  }
+
+  /// Shows that `done` of `total` is done; 0 is a total that nobody knows.
   ///
   /// - Returns: Whether to go on: not if Ctrl-C was typed.
+  @discardableResult
   func update(_ done: Int, of total: Int) -> Bool {
-    if output != nil, total > 0 { show("\(min(100, done / max(1, total / 100))) %") }
+    if let output {
+      let time = now()
+      line.withLock { line in
+        line.isDone = total > 0 && done >= total
+        guard time >= line.next else { return }
+        line = (time + Self.pause, true, line.isDone)
+        // Progress that cannot be shown is no reason to stop.
+        try? output.writeNow("\r\u{1B}[K\(what) \(words(done, total, (time - start) / .seconds(1)))")
+      }
+    }
     return !Interrupt.isRequested
   }
 
-  /// Shows how many there are so far, where nobody knows how many will come.
-  func count(_ done: Int) {
-    if output != nil { show("\(done)") }
+  private func words(_ done: Int, _ total: Int, _ seconds: Double) -> String {
+    let rate = Double(done) / seconds
+    let speed = unit.map { "\(Int(rate)) \($0)/s" } ?? Self.megabytes(rate)
+    guard total > 0 else { return "\(done) \(unit ?? "bytes"), \(speed)" }
+    let left = Int(min(1e9, Double(max(0, total - done)) / max(rate, 1e-9)).rounded(.up))
+    let time = left < 120 ? "\(left) s" : left < 7200 ? "\(left / 60) min" : "\(left / 3600) h"
+    return "\(min(99, Int(Double(done) / Double(total) * 100))) %, \(speed), \(time) left"
   }
 
-  private func show(_ text: String) {
-    shown.withLock { shown in
-      guard text != shown else { return }
-      shown = text
-      // Progress that cannot be shown is no reason to stop.
-      try? output?.writeNow("\r\u{1B}[K\(what) \(text)")
-    }
+  private static func megabytes(_ rate: Double) -> String {
+    let tenths = Int(rate / 100_000)
+    return "\(tenths / 10).\(tenths % 10) MB/s"
   }
 
-  /// Wipes the line, so that what follows stands alone.
-  func finish() {
-    shown.withLock { shown in
-      guard shown != nil else { return }
-      shown = nil
-      try? output?.writeNow("\r\u{1B}[K")
+  /// Ends the line with 100 % where all was done, and wipes it where it was not: what follows stands alone.
+  func finish(isDone: Bool = false) {
+    line.withLock { line in
+      guard line.isShown else { return }
+      line.isShown = false
+      try? output?.writeNow("\r\u{1B}[K" + (isDone || line.isDone ? "\(what) 100 %\n" : ""))
     }
   }
 }
@@ -160,15 +195,16 @@ final class Progress: Sendable {
 /// Runs long work of the library, which tells how far it has come; what is said of its errors is as `saying`
 /// has it. On Ctrl-C it ends in order, or at once where it only reads.
 func withProgress<Result>(
-  _ what: String, saying words: [NotelogError.Code: ToolError] = [:], into target: String? = nil,
-  onlyReading: Bool = false, _ body: (@escaping (Int, Int) -> Bool) throws -> Result
+  _ what: String, unit: String? = nil, saying words: [NotelogError.Code: ToolError] = [:],
+  into target: String? = nil, onlyReading: Bool = false,
+  _ body: (@escaping (Int, Int) -> Bool) throws -> Result
 ) throws -> Result {
-  let progress = Progress(what)
+  let progress = Progress(what, unit: unit)
   defer { progress.finish() }
   func run() throws -> Result {
-    try saying(words, into: target) {
-      try body { done, total in progress.update(done, of: total) }
-    }
+    try saying(words, into: target) { try body(progress.update) }
   }
-  return try onlyReading ? run() : Interrupt.deferred(run)
+  let result = try onlyReading ? run() : Interrupt.deferred(run)
+  progress.finish(isDone: !Interrupt.isRequested)
+  return result
 }

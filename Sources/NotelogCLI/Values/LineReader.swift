@@ -81,12 +81,8 @@ struct LineReader {
     return Array(bytes[start..<end])
   }
 
-  /// Shows how much of the file was taken in; of a pipe, how many lines.
+  /// Shows how much of the file or pipe was taken in.
   func tell(_ progress: Progress) {
-    if let total = file.byteCount {
-      _ = progress.update(readByteCount - (bytes.count - start), of: total)
-    } else {
-      progress.count(lineNumber)
-    }
+    progress.update(readByteCount - (bytes.count - start), of: file.byteCount ?? 0)
   }
 }

@@ -11,15 +11,20 @@ final class ReadingOutcome: Sendable {
 
   private let store: Store
   private let isExport: Bool
+  private let progress = Progress("reading", besideOutput: true, unit: "records")
+  /// How many records there are to read; 0 where nobody knows.
+  private let total: Int
   /// What the command exits with, as far as it has come; how many records could not be read; and how many
   /// values are under each key that can't be had.
-  private let state: Mutex<(code: ExitCode, unreadableCount: Int, valueCounts: [UInt32: Int])>
+  private let state: Mutex<(code: ExitCode, readCount: Int, unreadableCount: Int, valueCounts: [UInt32: Int])>
 
-  /// Begins with a code. What an export leaves out is no success, as what it prints is to be all there is.
-  init(of store: Store, _ code: ExitCode = .done, isExport: Bool = false) {
-    (self.store, self.isExport) = (store, isExport)
-    state = Mutex((code, 0, [:]))
+  /// Begins with a code, and shows how far it is of a total. What an export leaves out is no success, as what it prints is to be all there is.
+  init(of store: Store, _ code: ExitCode = .done, isExport: Bool = false, total: Int = 0) {
+    (self.store, self.isExport, self.total) = (store, isExport, total)
+    state = Mutex((code, 0, 0, [:]))
   }
+
+  deinit { progress.finish() }
 
   /// Notes what is wrong with a record that was read, and its values that are sealed under keys which can't
   /// be had; for an export, each value that is not opened.
@@ -34,13 +39,13 @@ final class ReadingOutcome: Sendable {
         state.withLock { $0.valueCounts[key, default: 0] += 1 }
       // Of what failed the first is said, and nothing else.
       case .failed(let error) where part != .damage:
-        Console.say("error", "record \(shown.entry.id.shown): \(ToolError(error).message)")
+        say("error", "record \(shown.entry.id.shown): \(ToolError(error).message)")
         part = .damage
       default: break
       }
     }
     for case (let name, .long(let byteCount)) in shown.fields where part != .damage {
-      Console.say(
+      say(
         "warning", "record \(shown.entry.id.shown): \(name) is left out, as it has \(byteCount) bytes")
       part = .leftOut
     }
@@ -48,6 +53,8 @@ final class ReadingOutcome: Sendable {
       // Something is found.
       if state.code == .no { state.code = .done }
       state.code.combine(with: part)
+      state.readCount += 1
+      progress.update(state.readCount, of: total)
     }
     return part
   }
@@ -60,8 +67,13 @@ final class ReadingOutcome: Sendable {
     }
     if count <= Self.shownCount {
       let record = finding.record.map { "record \($0.shown)" } ?? "something"
-      Console.say("error", "\(record) cannot be read: \(ToolError(NotelogError(finding)).message)")
+      say("error", "\(record) cannot be read: \(ToolError(NotelogError(finding)).message)")
     }
+  }
+
+  private func say(_ kind: String, _ message: String) {
+    progress.finish()
+    Console.say(kind, message)
   }
 
   private func reason(_ key: UInt32) -> String? {
@@ -78,7 +90,8 @@ final class ReadingOutcome: Sendable {
   ///
   /// - Returns: What the command exits with.
   func end() -> ExitCode {
-    var (code, unreadableCount, valueCounts) = state.withLock { $0 }
+    var (code, _, unreadableCount, valueCounts) = state.withLock { $0 }
+    progress.finish(isDone: true)
     if unreadableCount > Self.shownCount {
       Console.say("error", "and \(unreadableCount - Self.shownCount) more records cannot be read")
     }
