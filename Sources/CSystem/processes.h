@@ -12,7 +12,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <linux/magic.h>
 #include <sys/prctl.h>
+#include <sys/vfs.h>
 extern char **environ;
 // The headers show it only who asks for _GNU_SOURCE.
 #ifndef POSIX_SPAWN_SETSID
@@ -24,27 +26,41 @@ extern char **environ;
 #endif
 
 /// Starts a program with nothing to read, in this process's environment; one that is detached goes on in a session of its own, with nobody
-/// listening to its stderr. 0, or the number of an error.
+/// listening to its stderr. Where its output is -1, it has this process's three streams. 0, or the number of an error.
 static inline int start_program(pid_t *process, char *const words[], int output, int errors, bool isDetached) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  if (output >= 0) {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  }
   if (isDetached) posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   // What this process ignores, the program should not.
   sigset_t ignored;
   sigemptyset(&ignored);
   sigaddset(&ignored, SIGPIPE);
   sigaddset(&ignored, SIGXFSZ);
+  sigaddset(&ignored, SIGINT);
+  sigaddset(&ignored, SIGQUIT);
   posix_spawnattr_setsigdefault(&attributes, &ignored);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | (isDetached ? POSIX_SPAWN_SETSID : 0));
   int error = posix_spawnp(process, words[0], &actions, &attributes, words, environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
+}
+
+/// Whether an open file or folder is in memory, and on no disk.
+static inline bool is_in_memory(int file) {
+#if defined(__linux__)
+  struct statfs system;
+  return fstatfs(file, &system) == 0 && system.f_type == TMPFS_MAGIC;
+#else
+  return (void)file, false;
+#endif
 }
 
 /// A new local socket for streams of bytes, which no other program inherits; -1 with errno.

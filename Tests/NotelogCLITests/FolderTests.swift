@@ -125,7 +125,7 @@ import Testing
           echo mine >my.notelog/$name
         done
         notelog add my.notelog title=x $quick >/dev/null
-        notelog remove my.notelog $id $quick
+        notelog remove my.notelog $id $quick >/dev/null
         notelog import my.notelog lines --segment-size 16K $quick
         notelog compact my.notelog $quick >/dev/null
         notelog backup my.notelog backup >/dev/null

@@ -11,7 +11,7 @@ import Testing
     storePrelude + """
       line() { printf '{"id":"00000000-0000-0000-0000-00000000000%d","fields":{"title":"%s"}}\\n' $1 $2; }
       { line 1 one; line 2 two; line 1 uno; } | notelog import my.notelog --batch 1 $quick
-      notelog remove my.notelog 00000000-0000-0000-0000-000000000002
+      notelog remove my.notelog 00000000-0000-0000-0000-000000000002 >/dev/null
 
       """
 

@@ -78,7 +78,7 @@ import Testing
     let page = try bench.run("notelog generate man").out
     for command in table.commands {
       #expect(page.contains(roff(command.synopsis)))
-      for text in [sentence(command.summary)] + command.paragraphs + command.examples.map(\.key) {
+      for text in [command.sentence] + command.paragraphs + command.examples.map(\.key) {
         #expect(page.contains(roff(text)), "\(command.name)")
       }
       for option in command.allOptions {
@@ -138,6 +138,9 @@ import Testing
     #expect(files.sorted() == ["my file", "my folder"])
   }
 
+  /// What is completed by names that a store has, and not where there is none.
+  private static let ofStore: [[String]] = [.fields, .assignments, .collections, .keys]
+
   @Test func `every command, option and value is a candidate where it may stand`() {
     let table = CommandTable.standard
     let names = { (words: [String]) in
@@ -160,6 +163,7 @@ import Testing
         case []: break
         case .files: #expect(names(command.words + [name, "x"]) == [":files"])
         case .folders: #expect(names(command.words + [name, "x"]) == [":folders"])
+        case let words where Self.ofStore.contains(words): #expect(names(command.words + [name, ""]) == [])
         case let words:
           #expect(names(command.words + [name, ""]) == words)
           #expect(names(command.words + [name + "="]) == words.map { "\(name)=\($0)" })
@@ -169,7 +173,8 @@ import Testing
       let arguments = command.positionals.map { _ in "x" }
       for (index, positional) in command.positionals.enumerated() {
         let found = names(command.words + arguments[..<index] + [""])
-        #expect(positional.completion.isEmpty || found == positional.completion)
+        let fixed = positional.completion.filter { !Self.ofStore.contains([$0]) }
+        #expect(positional.completion.isEmpty || found == fixed)
         #expect(found.contains(":files") == (positional.completion == .files))
         #expect(found.contains(":folders") == (positional.completion == .folders))
       }

@@ -23,7 +23,7 @@ import Testing
         for command in 'add PATH title=x' "get PATH $id" "set PATH $id title=x" "remove PATH $id" 'list PATH' \\
           'search PATH x' 'dump PATH' 'dump PATH --frames' 'import PATH file' 'verify PATH' 'compact PATH' 'info PATH' \\
           'salvage PATH --to new' 'backup PATH new' 'password add PATH' 'password change PATH' 'password remove PATH' 'key list PATH' \\
-          'key add PATH x'; do
+          'key add PATH x' "edit PATH $id"; do
           first=${command%%PATH*}; rest=${command#*PATH}
           notelog $first "$path" $rest $quick >/dev/null 2>err; code=$?
           [ $code = 10 ] && grep -q '^notelog: error: ' err || echo "$command on $path: $code"
@@ -75,7 +75,7 @@ import Testing
       sort acks | comm -23 - there | wc -l
       notelog verify disk/s $quick | grep verdict
       notelog salvage disk/s --to disk/new >/dev/null 2>err; echo $?; ls disk/new | wc -l
-      notelog remove disk/s $(head -60 acks) && notelog compact disk/s >/dev/null && echo room
+      notelog remove disk/s $(head -60 acks) >/dev/null && notelog compact disk/s >/dev/null && echo room
       head -20 lines | notelog import disk/s $quick && echo more
       notelog verify disk/s $quick | grep verdict
       mkdir tiny; mount -t tmpfs -o size=16k none tiny || exit 9
@@ -112,10 +112,10 @@ import Testing
       notelog import disk/s lines --ack $quick >acks
       rm disk/s/reserve disk/s/index
       head -c 8m /dev/zero >disk/filler 2>/dev/null
-      notelog remove disk/s $(cat acks) 2>err; echo $?
+      notelog remove disk/s $(cat acks) 2>err >/dev/null; echo $?
       sed 's/: no space.*//' err; notelog dump disk/s --json | wc -l
       rm disk/filler
-      notelog remove disk/s $(head -5 acks) 00000000-0000-0000-0000-000000000001 2>err; echo $?
+      notelog remove disk/s $(head -5 acks) 00000000-0000-0000-0000-000000000001 2>err >/dev/null; echo $?
       cat err; notelog dump disk/s --json | wc -l
       """)
     let expected = """

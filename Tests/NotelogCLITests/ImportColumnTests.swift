@@ -267,7 +267,7 @@ import Testing
       printf 'name,n\\nAda,1\\n' >app.csv; said
       printf 'name,n\\nAda,1\\nEve,\\nCyd,3\\n' >app.csv; said
       printf 'name,n\\nAda,1\\nEva,\\nCyd,3\\n' >app.csv; said
-      $(sed -n "s/.*'notelog remove STORE \\(.*\\)'.*/notelog remove my.notelog \\1/p" err) $quick
+      $(sed -n "s/.*'notelog remove STORE \\(.*\\)'.*/notelog remove my.notelog \\1/p" err) $quick >/dev/null
       said
       """
     func refusal(_ what: String, _ why: String) -> String {

@@ -129,7 +129,7 @@ import Testing
       notelog restore backup restored 2>note; echo $?
       sed 's/key [0-9]*/key N/' note
       notelog key list restored $quick | tail -1
-      notelog key shred my.notelog patient $quick --yes 2>&1 | sed 1d | head -c 40; echo
+      notelog key shred my.notelog patient $quick --yes 2>&1 | sed 1,2d | head -c 40; echo
       notelog key shred my.notelog patient $quick --yes 2>&1 | tail -1
       rm copy/00002.effaceable
       for s in my.notelog copy; do notelog key list $s $quick | tail -1; done

@@ -76,7 +76,7 @@ import Testing
       notelog key rotate visits here $here --yes; echo $?
       notelog set visits $id log= $here 2>/dev/null; echo $?
       rekey $here
-      notelog remove visits $id
+      notelog remove visits $id >/dev/null
       notelog key rotate visits here $here --yes 2>/dev/null; echo $?
       rekey $here
       notelog info visits --password-file new --device-secret other | grep -c '^slot'

@@ -30,7 +30,7 @@ import Testing
 
   @Test func `a sound store is saved whole, without a key, and opens with its password`() throws {
     let script = """
-      notelog remove my.notelog 5a1ba6e0-0000-4000-8000-000000000007
+      notelog remove my.notelog 5a1ba6e0-0000-4000-8000-000000000007 >/dev/null
       notelog dump --json my.notelog $quick >before
       cp -r my.notelog kept
       notelog salvage my.notelog --to new >report; echo $?

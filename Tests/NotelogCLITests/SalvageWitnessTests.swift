@@ -17,7 +17,7 @@ import Testing
   @Test func `what a lost segment removed or changed does not come back in an older version`() throws {
     let script = """
       id() { printf '5a1ba6e0-0000-4000-8000-%012d' $1; }
-      notelog remove my.notelog $(id 1) $(id 2) $(id 3)
+      notelog remove my.notelog $(id 1) $(id 2) $(id 3) >/dev/null
       for i in 4 5 6; do printf '{"id":"%s","fields":{"title":"newer"}}\\n' $(id $i); done | notelog import my.notelog $quick
       printf '{"id":"%s","fields":{"title":"only there"}}\\n' $(id 99) | notelog import my.notelog $quick
       for i in $(seq 61 98); do note $i "note $i"; done | notelog import my.notelog $quick --batch 1

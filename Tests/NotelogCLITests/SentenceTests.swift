@@ -161,7 +161,7 @@ import Testing
       for n in 1 2 3 4; do
         id=$(notelog add my.notelog title=$n $quick); before=$(size)
         notelog compact my.notelog >/dev/null; [ $(size) -le $before ] || echo "$before became $(size)"
-        notelog remove my.notelog $id; before=$(size)
+        notelog remove my.notelog $id >/dev/null; before=$(size)
         notelog compact my.notelog >/dev/null; [ $(size) -le $before ] || echo "$before became $(size)"
       done
       """

@@ -26,7 +26,7 @@ import Testing
       notelog get my.notelog $id body $quick; echo
       notelog set my.notelog $id title=Goodbye $quick
       notelog get my.notelog $id title $quick; echo
-      notelog remove my.notelog $id
+      notelog remove my.notelog $id >/dev/null
       notelog list my.notelog $quick
       notelog get my.notelog $id $quick 2>&1 | sed "s/$id/ID/"
       """
@@ -49,7 +49,7 @@ import Testing
       none=00000000-0000-0000-0000-000000000001
       id=$(notelog add my.notelog title=Hello $quick)
       notelog get my.notelog $none $quick; echo $?
-      notelog remove my.notelog $none $id; echo $?
+      notelog remove my.notelog $none $id >/dev/null; echo $?
       notelog list my.notelog $quick; echo $?
       """
     let missing = "notelog: error: there is no record 00000000-0000-0000-0000-000000000001\n"
@@ -205,7 +205,7 @@ import Testing
     let script = """
       for i in 1 2 3 4 5 6 7 8; do id=$(notelog add my.notelog title=T body=@/bin/ls $quick 2>&1) || id=none; done
       head -c 100000 /dev/zero | tr '\\0' x >text
-      for i in 1 2 3; do notelog remove my.notelog $(notelog add my.notelog title=T body=@text $quick); done
+      for i in 1 2 3; do notelog remove my.notelog $(notelog add my.notelog title=T body=@text $quick) >/dev/null; done
       kept=$(notelog add my.notelog title=Kept body=@text $quick)
       notelog dump --json my.notelog $quick >before
       size() { notelog info --json my.notelog | sed 's/.*"bytes":\\([0-9]*\\),"liveBytes.*/\\1/'; }

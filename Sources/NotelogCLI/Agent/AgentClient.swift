@@ -14,10 +14,10 @@ extension AgentServer {
   }
 
   /// The same, where there must be one.
-  static func requiredFolderPath() throws -> String {
+  static func requiredFolderPath(_ failure: String = "no agent can be reached") throws -> String {
     if let folderPath { return folderPath }
     throw ToolError(
-      .failed, "no agent can be reached: XDG_RUNTIME_DIR is not set",
+      .failed, "\(failure): XDG_RUNTIME_DIR is not set",
       hint: "set it to a folder that only you can enter, and that is no disk's")
   }
 }

@@ -4,6 +4,11 @@
 extension [String] {
   static let files = [":files"]
   static let folders = [":folders"]
+  /// Names that the store on the command line has.
+  static let fields = [":fields"]
+  static let collections = [":collections"]
+  static let keys = [":keys"]
+  static let assignments = [":assignments"]
 }
 
 /// An option, with a value or without one.
@@ -70,7 +75,8 @@ extension Option {
     long: "unlock", help: "unlock the store too: with what is kept of it, or the password that is asked for")
 
   static let field = Option(
-    long: "field", short: "f", value: "NAME", repeats: true, help: "only this field; may be repeated")
+    long: "field", short: "f", value: "NAME", completion: .fields, repeats: true,
+    help: "only this field; may be repeated")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
   /// How rows of records are printed.
@@ -136,6 +142,9 @@ struct Command: Sendable {
 
   var name: String { words.joined(separator: " ") }
 
+  /// Another name of it.
+  var alias: String? { CommandTable.aliases.first { $0.value == name }?.key }
+
   /// `notelog list [OPTION]... STORE [COLLECTION]`.
   var synopsis: String {
     let parts = ["notelog", name] + (options.isEmpty ? [] : ["[OPTION]..."]) + positionals.map(\.synopsis)
@@ -169,6 +178,15 @@ struct CommandTable: Sendable {
 
   /// The first words of the commands, in table order.
   var firstWords: [String] { commands.map { $0.words[0] } }
+
+  /// Other names of commands, which many know from a shell.
+  static let aliases: KeyValuePairs = ["ls": "list", "rm": "remove", "find": "search", "cat": "get"]
+
+  /// Words with the command's own name in the place of another.
+  static func resolving(_ words: [String]) -> [String] {
+    let name = aliases.first { $0.key == words.first }?.value
+    return name.map { [$0] + words.dropFirst() } ?? words
+  }
 
   /// The commands that begin with `words`.
   func commands(beginning words: [String]) -> [Command] {

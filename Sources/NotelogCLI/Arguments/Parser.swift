@@ -23,10 +23,12 @@ extension CommandTable {
         words.append(argument)
       }
     }
+    words = Self.resolving(words)
     let given = Set(found.map(\.option.long))
     if given.contains(Option.version.long) { return Invocation(command: version) }
     if given.contains(Option.help.long) || words.first == "help" {
-      return Invocation(command: help, positionals: words.first == "help" ? Array(words.dropFirst()) : words)
+      let asked = words.first == "help" ? Self.resolving(Array(words.dropFirst())) : words
+      return Invocation(command: help, positionals: asked)
     }
     var call = try command(words)
     for (option, spelling, value) in found {

@@ -13,8 +13,11 @@ extension Command {
       \(keyHelp)
       """,
     positionals: [
-      .store, Positional(name: "COLLECTION", isOptional: true, help: "the record's collection"),
-      Positional(name: "NAME=VALUE", repeats: true, help: "a field and its value"),
+      .store,
+      Positional(
+        name: "COLLECTION", completion: .collections + .assignments, isOptional: true,
+        help: "the record's collection"),
+      Positional(name: "NAME=VALUE", completion: .assignments, repeats: true, help: "a field and its value"),
     ],
     options: [.fullIDs],
     examples: [
@@ -26,7 +29,8 @@ extension Command {
     discussion: """
       \(assignmentHelp)
 
-      Fields that are not named stay as they are, sealed ones unopened.
+      Fields that are not named stay as they are, sealed ones unopened. NAME= takes a value away, and makes a text empty; --clear takes a text
+      away too. What is not optional keeps a value.
 
       A value has 16 MiB at most, but for one from a file or standard input, for a sealed field of bytes that is not padded, compressed or unique: that has
       any length.
@@ -35,8 +39,17 @@ extension Command {
       """,
     positionals: [
       .store, Positional(name: "ID", help: .idHelp),
-      Positional(name: "NAME=VALUE", repeats: true, help: "a field and its new value"),
-    ], run: setFields)
+      Positional(
+        name: "NAME=VALUE", completion: .assignments, isOptional: true, repeats: true,
+        help: "a field and its new value"),
+    ],
+    options: [clear],
+    examples: ["notelog set my.notelog ID stars= --clear body": "takes away a number, and a text"],
+    run: setFields)
+
+  fileprivate static let clear = Option(
+    long: "clear", value: "FIELD", completion: .fields, repeats: true,
+    help: "take the field's value away; may be repeated")
 
   private static let keyHelp =
     "A key is needed for plain fields too: with it, the schema that tells plain fields from sealed ones is checked."
@@ -60,10 +73,7 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
     var values = try collection.values(assignments)
     // An app would have its initial value for it, which is often the time of each reading.
     for field in collection.fields where field.needsValue && values[field.name] == nil {
-      guard field.type == .date else {
-        throw ToolError.usage("'\(field.name)' is not optional: give it \(field.type.named) value")
-      }
-      values[field.name] = .date(Moment.now)
+      values[field.name] = try field.checked(field.type == .date ? .date(Moment.now) : nil)
     }
     do { try store.write { tx in _ = try tx.put(in: collection, id, values) } } catch {
       var error = ToolError(any: error)
@@ -81,7 +91,11 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
 }
 
 private func setFields(_ call: Invocation) throws -> ExitCode {
-  let assignments = try Assignment.all(call.positionals.dropFirst(2))
+  let assignments = try Assignment.all(
+    call.positionals.dropFirst(2), clearing: call.values[Command.clear.long] ?? [])
+  guard !assignments.isEmpty else {
+    throw ToolError.usage("NAME=VALUE is missing", hint: "usage: \(call.command.synopsis)")
+  }
   try call.withStore(.required) { store in
     let id = try call.recordID(call.positionals[1], in: store)
     let collection = try store.collection(given: try store.entry(id).collection)

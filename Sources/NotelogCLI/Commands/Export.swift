@@ -19,7 +19,10 @@ extension Command {
       A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.
       """,
     positionals: [
-      .store, Positional(name: "COLLECTION", isOptional: true, help: "the collection; all without it"),
+      .store,
+      Positional(
+        name: "COLLECTION", completion: .collections, isOptional: true, help: "the collection; all without it"
+      ),
     ],
     options: [format],
     examples: [

@@ -12,7 +12,9 @@ extension Command {
       """,
     positionals: [
       .store, Positional(name: "ID", help: .idHelp),
-      Positional(name: "FIELD", isOptional: true, help: "print this field's value, and nothing else"),
+      Positional(
+        name: "FIELD", completion: .fields, isOptional: true,
+        help: "print this field's value, and nothing else"),
     ],
     options: [.json], run: getRecord)
 
@@ -21,8 +23,11 @@ extension Command {
     discussion: """
       No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are
       removed, and it exits 1.
+
+      What was removed is printed, a line for each as 'list' has it; what is sealed is opened where a key was given.
       """,
-    positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], run: removeRecords)
+    positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], options: [.json],
+    run: removeRecords)
 }
 
 private func getRecord(_ call: Invocation) throws -> ExitCode {
@@ -71,9 +76,15 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
 }
 
 private func removeRecords(_ call: Invocation) throws -> ExitCode {
+  var given: Set<RecordID> = []
   return try call.withStore(.ifGiven) { store in
     let ids = try call.positionals.dropFirst().map { try call.recordID($0, in: store) }
+      .filter { given.insert($0).inserted }
     let collections = store.collections
+    // One that can't be read is removed all the same, and has nothing to show but its id.
+    let removed = ids.map { id in
+      collections.lazy.compactMap { collection in (try? collection.get(id)).map { (collection, $0) } }.first
+    }
     let missing: [RecordID]
     do {
       missing = try store.write { tx in
@@ -83,6 +94,14 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
       let error = ToolError(any: error)
       if error.isOutcomeUnknown { throw error }
       throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
+    }
+    for (id, found) in zip(ids, removed) where !missing.contains(id) {
+      guard let (collection, entry) = found else {
+        try call.print([id.shown], or: ["id": id.shown])
+        continue
+      }
+      try RecordShown(entry, opening: store.isUnlocked)
+        .list(collection.fieldsToList, asJSON: call.has(.json))
     }
     for id in missing { Console.say("error", "there is no record \(id.shown)") }
     return missing.isEmpty ? .done : .no

@@ -71,7 +71,8 @@ extension Command {
       "what columns are: \(FieldType.allCases.map(\.name).joined(separator: ", ")), or a collection that they refer to"
   )
   fileprivate static let into = Option(
-    long: "into", value: "COLLECTION", help: "the collection's name; the table's or file's unless given")
+    long: "into", value: "COLLECTION", completion: .collections,
+    help: "the collection's name; the table's or file's unless given")
   fileprivate static let yes = Option(
     long: "yes", help: "take the collection as it is proposed; a new one only with --seal or --plain")
   fileprivate static let propose = Option(long: "propose", help: "show what would be made, and make nothing")

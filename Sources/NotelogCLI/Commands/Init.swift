@@ -63,10 +63,17 @@ private func makeStore(_ call: Invocation) throws -> ExitCode {
     throw ToolError(
       .failed, "the folder '\(call.store)' is not empty", hint: "make the store in another one")
   }
-  let credential = try SecretSource.given(call) ?? SecretSource.askNew(.passwordFile)
+  let given = try SecretSource.given(call)
+  let credential = try given ?? SecretSource.askNew(.passwordFile)
   let store = try Store.create(at: call.store, unlocking: credential, options: options) { store in
     try store.createCollections(collections)
   }
   try store.close()
+  if given == nil {
+    Console.say("note", "whoever loses the password loses what is sealed: nobody can bring it back")
+    Console.say(
+      "hint",
+      "'notelog key recovery \(call.store)' makes a recovery key, to be written down and kept elsewhere")
+  }
   return .done
 }

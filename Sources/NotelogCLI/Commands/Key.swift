@@ -48,7 +48,9 @@ extension Command {
       Whoever has it reads what is sealed under these keys, and writes nothing that is sealed. 'password remove STORE SLOT' takes it away,
       but nothing that was read or copied before: rotate the keys then.
       """,
-    positionals: [.store, Positional(name: "NAME", repeats: true, help: "the keys' names")],
+    positionals: [
+      .store, Positional(name: "NAME", completion: .keys, repeats: true, help: "the keys' names"),
+    ],
     options: [.newPasswordFile, .scryptLogN, .yes], run: grantKeys)
 
   fileprivate static let keyClass = Option(
@@ -64,7 +66,7 @@ extension Command {
 }
 
 extension Positional {
-  fileprivate static let keyName = Positional(name: "NAME", help: "the key's name")
+  fileprivate static let keyName = Positional(name: "NAME", completion: .keys, help: "the key's name")
 }
 
 private func listKeys(_ call: Invocation) throws -> ExitCode {
@@ -108,14 +110,15 @@ extension StoreInfo.Key {
 }
 
 private func addKey(_ call: Invocation) throws -> ExitCode {
-  let name = call.value(of: Command.keyClass) ?? "whenUnlocked"
-  guard let keyClass = KeyClass(rawValue: name) else {
+  let className = call.value(of: Command.keyClass) ?? "whenUnlocked"
+  guard let keyClass = KeyClass(rawValue: className) else {
     let names = KeyClass.allCases.map(\.rawValue).joined(separator: ", ")
-    throw ToolError.usage("there is no class '\(name)'", hint: "the classes are \(names)")
+    throw ToolError.usage("there is no class '\(className)'", hint: "the classes are \(names)")
   }
   let isShreddable = call.has(Command.shreddable)
   return try call.withStore(.required) { store in
-    try store.createKey(call.positionals[1], keyClass, isShreddable: isShreddable)
+    let name = call.positionals[1]
+    try store.createKey(name, keyClass, isShreddable: isShreddable)
     if isShreddable {
       Console.say(
         "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"
@@ -185,6 +188,11 @@ private func shredKey(_ call: Invocation) throws -> ExitCode {
     .required,
     asking: { store in
       // Its file is overwritten again all the same where one came back.
+      if let key = store.info().keys.first(where: { $0.name == name }) {
+        let lost = key.words(try store.countSealedValues())
+        Console.say(
+          "note", "under '\(name)': \(lost); nobody opens them again, here or in a copy of the store")
+      }
       try call.confirm("shred '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in

@@ -28,7 +28,8 @@ extension Command {
     positionals: [
       .store,
       Positional(
-        name: "COLLECTION", isOptional: true, help: "the collection; may be left out if there is one"),
+        name: "COLLECTION", completion: .collections, isOptional: true,
+        help: "the collection; may be left out if there is one"),
     ],
     options: [.field, whereOption, or, sort, .limit] + Option.rows,
     examples: [
@@ -45,7 +46,7 @@ extension Command {
     long: "or", value: "CONDITION", repeats: true,
     help: "or of which this holds, in place of the --where before")
   fileprivate static let sort = Option(
-    long: "sort", short: "s", value: "FIELD[:desc]", repeats: true,
+    long: "sort", short: "s", value: "FIELD[:desc]", completion: .fields, repeats: true,
     help: "in order of this field, or the opposite order; given again, within what is equal so far")
 }
 

@@ -45,7 +45,8 @@ enum NotelogTool {
 extension CommandTable {
   static let standard: CommandTable = CommandTable(
     [
-      .initialize, .add, .get, .set, .remove, .list, .search, .dump, .watch, .importRecords, .export, .verify,
+      .initialize, .add, .get, .set, .edit, .remove, .list, .search, .dump, .watch, .importRecords, .export,
+      .verify,
       .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock, .agentStatus, .agentLock,
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,

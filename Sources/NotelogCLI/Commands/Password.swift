@@ -24,10 +24,11 @@ extension Command {
     words: ["password", "remove"], summary: "take a password away",
     discussion: """
       The password that is given no longer opens the store; with SLOT it opens the store, and the slot of that number,
-      as info lists it, goes. The last slot can't be removed. An old copy of the store still opens with the password.
+      as info lists it, goes. The last slot can't be removed, and the last password only after a yes. An old copy of the store still opens
+      with the password.
       """,
     positionals: [.store, Positional(name: "SLOT", isOptional: true, help: "the slot's number")],
-    run: removePassword)
+    options: [.yes], run: removePassword)
 }
 
 extension Option {
@@ -117,7 +118,22 @@ private func removePassword(_ call: Invocation) throws -> ExitCode {
   if let slot, number == nil {
     throw ToolError.usage("'\(slot)' is no slot's number", hint: "info lists the slots")
   }
-  try call.withStore(.credential, asking: { _ in }) { store, given, _ in
+  try call.withStore(
+    .credential,
+    asking: { store in
+      let whole = store.info().slots.filter { $0.grant == nil }
+      let passwords = whole.filter { $0.kind == "password" }
+      let option = try SecretSource.option(of: call)
+      let isPassword = option != .keyFile && option != .recoveryFile
+      // The last way in is refused, whatever is answered.
+      guard let last = passwords.first, passwords.count == 1, whole.count > 1,
+        number.map({ $0 == last.number }) ?? isPassword
+      else { return }
+      let others = whole.filter { $0.number != last.number }.map(\.words).joined(separator: "; ")
+      Console.say("note", "it is the last password, and this is all that opens the store then: \(others)")
+      if !call.has(.yes) { try Console.confirm("remove the last password?") }
+    }
+  ) { store, given, _ in
     if let number {
       try store.removeSlot(number)
     } else if let given {

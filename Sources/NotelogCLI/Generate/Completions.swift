@@ -1,5 +1,7 @@
 // Completions: what may stand next on a command line, and the shells' scripts, which ask for it.
 
+import Notelog
+
 extension CommandTable {
   /// What may take the place of the last word, each with a description behind a tab; `:files` or `:folders`
   /// where the shell knows more.
@@ -18,12 +20,43 @@ extension CommandTable {
         option = valuedOption(word)
       }
     }
+    arguments = Self.resolving(arguments)
     let word = words.last.map { $0 == "=" ? "" : $0 } ?? ""
     let found =
-      option?.completion
+      option.map { known($0.completion, arguments) }
       ?? (takesOptions && word.hasPrefix("-")
         ? optionCandidates(arguments, word) : wordCandidates(arguments))
     return found.filter { $0.hasPrefix(word) || $0.hasPrefix(":") }
+  }
+
+  /// What may stand for a value, with the names that the store has of a kind.
+  private func known(_ completion: [String], _ arguments: [String]) -> [String] {
+    completion.flatMap { names($0, of: arguments) ?? [$0] }
+  }
+
+  /// The names that the store on the command line has of a kind; nil where it is no kind of names. Nobody is
+  /// asked for anything: names of keys are known where the store is kept unlocked.
+  ///
+  /// Nothing says yet that they are what the store's owner gave: none goes to a shell that could be more to it.
+  private func names(_ kind: String, of arguments: [String]) -> [String]? {
+    let kinds: [[String]] = [.fields, .assignments, .collections, .keys]
+    guard kinds.contains([kind]) else { return nil }
+    guard let command = commands.first(where: { arguments.starts(with: $0.words) }),
+      let store = arguments.dropFirst(command.words.count).first
+    else { return [] }
+    let call = Invocation(command: command, positionals: [store])
+    let names = try? call.withStore(.never, readOnly: true) { store in
+      if [kind] == .keys {
+        _ = try call.unlockWithKeptRoot(store)
+        return store.info().keys.compactMap(\.name)
+      }
+      if [kind] == .collections { return store.collections.map(\.name) }
+      let names = Set(store.collections.flatMap { $0.fields.filter { !$0.isRetired }.map(\.name) })
+      return names.sorted().map { [kind] == .assignments ? $0 + "=" : $0 }
+    }
+    return names?.filter { name in
+      name.first != "-" && name.allSatisfy { $0.isLetter || $0.isNumber || "_-.=".contains($0) }
+    } ?? []
   }
 
   /// The option of a name with its dashes, if the next word is its value.
@@ -35,7 +68,7 @@ extension CommandTable {
 
   private func optionCandidates(_ arguments: [String], _ word: String) -> [String] {
     if let sign = word.firstIndex(of: "="), let option = valuedOption(String(word[..<sign])) {
-      return option.completion.map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
+      return known(option.completion, arguments).map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
     }
     let command = commands.first { arguments.starts(with: $0.words) }
     return (command?.allOptions ?? Option.common).map { "--\($0.long)\t\($0.help)" }
@@ -51,11 +84,11 @@ extension CommandTable {
       return "\(word)\t\(commands.count == 1 ? commands[0].summary : others)"
     }.sorted()
     if isHelp { return found }
-    if words.isEmpty { found.append("help\tshow help") }
+    if words.isEmpty { found += Self.aliases.map { "\($0)\t\($1)" } + ["help\tshow help"] }
     guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return found }
     let place = words.count - command.words.count
     let last = command.positionals.last { $0.repeats }
-    return found + ((command.positionals.dropFirst(place).first ?? last)?.completion ?? [])
+    return found + known((command.positionals.dropFirst(place).first ?? last)?.completion ?? [], arguments)
   }
 }
 

@@ -8,7 +8,8 @@ extension CommandTable {
       "notelog: an append-only, encrypted, log-structured file store", "",
       "usage: notelog COMMAND [OPTION]... [ARGUMENT]...",
     ]
-    lines += titled("commands", commands.map { ($0.name, $0.summary) } + [help])
+    lines += titled(
+      "commands", commands.map { ($0.name + ($0.alias.map { ", \($0)" } ?? ""), $0.summary) } + [help])
     lines += titled("options of every command", Option.common.map { ($0.synopsis, $0.help) })
     lines += titled("exit codes", ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) })
     lines += ["", "'notelog help COMMAND' says more. To begin:"] + Self.firstSteps.map { "  " + $0 }
@@ -25,9 +26,14 @@ extension CommandTable {
 }
 
 extension Command {
+  /// The summary as a sentence, and what else it is called.
+  var sentence: String {
+    summary.prefix(1).uppercased() + summary.dropFirst() + "." + (alias.map { " Also called '\($0)'." } ?? "")
+  }
+
   /// `notelog help COMMAND`.
   var helpPage: String {
-    var lines = ["usage: \(synopsis)", "", wrapped(sentence(summary), width: 80)]
+    var lines = ["usage: \(synopsis)", "", wrapped(sentence, width: 80)]
     for paragraph in paragraphs { lines += ["", wrapped(paragraph, width: 80)] }
     lines += titled("arguments", positionals.map { ($0.name, $0.help) })
     lines += titled("options", options.map { ($0.synopsis, $0.help) })
@@ -38,11 +44,6 @@ extension Command {
     }
     return lines.joined(separator: "\n") + "\n"
   }
-}
-
-/// `summary` as a sentence: a capital letter and a full stop.
-func sentence(_ summary: String) -> String {
-  summary.prefix(1).uppercased() + summary.dropFirst() + "."
 }
 
 /// A title, and rows of two columns below it, the second one wrapped; nothing where there are none.
@@ -91,7 +92,7 @@ extension CommandTable {
   }
 
   private func section(of command: Command) -> [String] {
-    var lines = [".SS \(roff(command.synopsis))", roff(sentence(command.summary))]
+    var lines = [".SS \(roff(command.synopsis))", roff(command.sentence)]
     for paragraph in command.paragraphs { lines += [".PP", roff(paragraph)] }
     lines += command.positionals.flatMap { entry($0.name, $0.help, font: "I") }
     lines += command.options.flatMap { entry($0.synopsis, $0.help) }

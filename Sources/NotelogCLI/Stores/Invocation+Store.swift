@@ -28,12 +28,12 @@ extension Invocation {
 
   /// Opens the store, unlocks it, runs `body`, and closes it in order. What is damaged in it is said at the
   /// command's end. A command that only reads shows what is left of a store that lost something nobody can
-  /// name.
+  /// name. One that `leases` takes long before it writes, and lets others write meanwhile.
   func withStore<Result>(
-    _ keyUse: KeyUse, readOnly: Bool = false, _ body: (Store) throws -> Result
+    _ keyUse: KeyUse, readOnly: Bool = false, leases: Bool = false, _ body: (Store) throws -> Result
   ) throws -> Result {
     var credential = try givenCredential(keyUse)
-    return try withStore(keyUse, readOnly: readOnly, by: &credential, body)
+    return try withStore(keyUse, readOnly: readOnly, leases: leases, by: &credential, body)
   }
 
   /// The same for what has to ask for more than the password: `question` is asked beside a store that is open
@@ -62,11 +62,13 @@ extension Invocation {
   }
 
   private func withStore<Value>(
-    _ keyUse: KeyUse, readOnly: Bool, isAsking: Bool = false, by credential: inout Credential?,
+    _ keyUse: KeyUse, readOnly: Bool, leases: Bool = false, isAsking: Bool = false,
+    by credential: inout Credential?,
     _ body: (Store) throws -> Value
   ) throws -> Value {
     var options = Store.Options()
     options.isReadOnly = readOnly
+    if leases { options.writing = .leased(idle: .zero) }
     options.acceptsUnprovenDamage = readOnly && !isAsking
     options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
@@ -101,7 +103,7 @@ extension Invocation {
   }
 
   /// - Returns: Whether a root was kept, and opened the store. One that doesn't is said and passed over.
-  private func unlockWithKeptRoot(_ store: Store) throws -> Bool {
+  func unlockWithKeptRoot(_ store: Store) throws -> Bool {
     guard let root = RootKeeper.find(store.id) else { return false }
     do { try store.unlock(.root(root)) } catch {
       guard ToolError(any: error).code == .locked else { throw error }

@@ -97,9 +97,9 @@ enum SecretSource {
     return try checked(line, orElse: "the password command '\(words[0])' printed no password")
   }
 
-  /// Cuts the value of `--password-command` at blanks. Between single quotes everything stands for itself; between double quotes, and outside,
+  /// Cuts the value of `--password-command`, or another command, at blanks. Between single quotes everything stands for itself; between double quotes, and outside,
   /// a backslash makes the next character stand for itself. Nothing is expanded, and no shell is started.
-  static func words(_ text: String) throws -> [String] {
+  static func words(_ text: String, of place: String = "--password-command") throws -> [String] {
     var words: [String] = []
     var word: String?
     var quote: Character?
@@ -115,15 +115,15 @@ enum SecretSource {
       case ("'", "'"), ("\"", "\""): quote = nil
       case (nil, "\\"), ("\"", "\\"):
         guard let next = rest.popFirst() else {
-          throw ToolError.usage("--password-command ends with a backslash")
+          throw ToolError.usage("\(place) ends with a backslash")
         }
         word = (word ?? "") + String(next)
       default: word = (word ?? "") + String(character)
       }
     }
-    guard quote == nil else { throw ToolError.usage("--password-command has a quote that is not closed") }
+    guard quote == nil else { throw ToolError.usage("\(place) has a quote that is not closed") }
     if let word { words.append(word) }
-    guard words.first?.isEmpty == false else { throw ToolError.usage("--password-command names no program") }
+    guard words.first?.isEmpty == false else { throw ToolError.usage("\(place) names no program") }
     return words
   }
 

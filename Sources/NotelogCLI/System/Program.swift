@@ -2,6 +2,7 @@
 import CSystem
 import Dispatch
 import Foundation
+import Synchronization
 
 /// A program that was started, and what it prints.
 struct Program: ~Copyable {
@@ -26,17 +27,23 @@ struct Program: ~Copyable {
     let output = try Ends()
     let errors = try Ends()
     let end = try Ends()
+    let process = try spawn(words, output.writer.number, errors.writer.number, isDetached: isDetached)
+    return Program(
+      process: process, output: output.reader, end: end.writer, said: relay(errors.reader, until: end.reader))
+  }
+
+  private static func spawn(
+    _ words: [String], _ output: Int32, _ errors: Int32, isDetached: Bool = false
+  ) throws -> pid_t {
     let copies = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe copies.forEach { unsafe free($0) } }
     var process: pid_t = 0
     // SAFETY: the copies are freed after the call, which takes what it needs; the pointer is to one local.
-    let error = unsafe start_program(
-      &process, copies, output.writer.number, errors.writer.number, isDetached)
+    let error = unsafe start_program(&process, copies, output, errors, isDetached)
     guard error == 0 else {
       throw ToolError(.failed, "cannot start '\(words[0])': \(systemError(error))")
     }
-    return Program(
-      process: process, output: output.reader, end: end.writer, said: relay(errors.reader, until: end.reader))
+    return process
   }
 
   /// Hands on what comes on a program's stderr, as it comes, until the other descriptor's writer is closed
@@ -73,12 +80,33 @@ struct Program: ~Copyable {
   ///
   /// - Returns: Its exit code, or 128 and the number of the signal that ended it, as shells have it.
   consuming func wait() -> Int32 {
+    let code = Self.wait(for: process)
+    end = nil
+    said.wait()
+    return code
+  }
+
+  private static func wait(for process: pid_t) -> Int32 {
     var status: Int32 = 0
     // SAFETY: the pointer is to one local.
     while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
-    end = nil
-    said.wait()
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+  }
+
+  /// Runs a program on this process's own streams, to its end: what is typed is the program's, Ctrl-C too.
+  ///
+  /// - Parameters:
+  ///   - words: Its name and its arguments.
+  ///   - running: The process's number while there is one, for whoever has to end it.
+  /// - Returns: Its exit code, as `wait` gives it.
+  /// - Throws: Where it can't be started.
+  static func runOnTerminal(_ words: [String], _ running: borrowing Atomic<pid_t>) throws -> Int32 {
+    let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
+    defer { for (number, handler) in before { signal(number, handler) } }
+    let process = try spawn(words, -1, -1)
+    running.store(process, ordering: .releasing)
+    defer { running.store(0, ordering: .releasing) }
+    return wait(for: process)
   }
 }
 

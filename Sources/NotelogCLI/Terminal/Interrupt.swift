@@ -64,16 +64,33 @@ enum Interrupt {
     }
     let writer = bell.load(ordering: .acquiring)
     if writer >= 0 {
-      // SAFETY: one byte of a static string; write may be called in a handler, and a full pipe has been heard
-      // already.
-      _ = unsafe write(writer, "!", 1)
+      var byte = UInt8(truncatingIfNeeded: number)
+      // SAFETY: the byte of a local; write may be called in a handler, and a full pipe has been heard already.
+      _ = unsafe write(writer, &byte, 1)
       return
     }
+    end(by: number)
+  }
+
+  /// Ends the process as a signal does.
+  private static func end(by number: Int32) {
     TerminalEcho.restore()
     if number != SIGINT {
       // SAFETY: the bytes of a static string, all of them; write may be called in a handler.
       _ = unsafe write(STDERR_FILENO, "notelog: error: ended by a signal\n", 34)
     }
     _exit(128 + number)
+  }
+
+  /// From now on something is done before a signal ends the tool: on a thread of its own, which may do what no
+  /// handler may.
+  static func beforeEnding(_ body: @escaping @Sendable (_ number: Int32) -> Void) throws {
+    let end = try heard()
+    Thread.detachNewThread {
+      let byte = try? Input(borrowing: end.number, name: "a signal").read(upTo: 1).first
+      let number = Int32(byte ?? UInt8(SIGTERM))
+      body(number)
+      Self.end(by: number)
+    }
   }
 }

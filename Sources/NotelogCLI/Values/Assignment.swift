@@ -5,8 +5,8 @@ import Notelog
 /// One field's new value, as the command line gives it.
 struct Assignment: Sendable {
   var name: String
-  /// What stands behind the sign: the value, `@` and a file's path, or `-`.
-  private var text: String
+  /// What stands behind the sign: the value, `@` and a file's path, or `-`. nil where the field is cleared.
+  private(set) var text: String?
   private var isStandardInput: Bool { text == "-" }
 
   /// The most bytes taken from a file or from standard input.
@@ -22,13 +22,17 @@ struct Assignment: Sendable {
     text = String(parts[1])
   }
 
-  /// Understands all of `arguments`, of which one may read standard input.
-  static func all(_ arguments: some Sequence<String>) throws -> [Assignment] {
+  /// Has a field cleared.
+  init(clearing name: String) { self.name = name }
+
+  /// Understands all of `arguments`, of which one may read standard input, and has fields cleared.
+  static func all(
+    _ arguments: some Sequence<String>, clearing cleared: [String] = []
+  ) throws -> [Assignment] {
     var assignments: [Assignment] = []
     var names: Set<String> = []
     var takesInput = false
-    for argument in arguments {
-      let assignment = try Assignment(argument)
+    for assignment in try arguments.map({ try Assignment($0) }) + cleared.map(Assignment.init(clearing:)) {
       guard names.insert(assignment.name).inserted else {
         throw ToolError.usage("\(assignment.name) is given twice")
       }
@@ -41,8 +45,9 @@ struct Assignment: Sendable {
     return assignments
   }
 
-  /// The value, as the field's type reads it.
+  /// The value, as the field's type reads it; none where the field is cleared.
   func value(as type: FieldType) throws -> DynamicValue {
+    guard let text else { return .missing }
     let input = try input()
     let bytes = try input.map(Self.contents) ?? Array(text.utf8)
     if type == .bytes { return .bytes(bytes) }
@@ -51,10 +56,7 @@ struct Assignment: Sendable {
     }
     // Text is taken as it is; other values are written by tools that end their lines.
     if input != nil, type != .text, text.last == "\n" { text.removeLast() }
-    if type == .date, text == "now" { return .date(Moment.now) }
-    if let value = type.value(of: text) { return value }
-    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
-    throw ToolError.usage("\(name) takes \(type.named) value", hint: type.formHint)
+    return try type.value(typed: text, for: name)
   }
 
   /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
@@ -67,7 +69,7 @@ struct Assignment: Sendable {
   /// What the value is read from; nothing where it stands in the command line.
   private func input() throws -> Input? {
     if isStandardInput { return Input() }
-    return text.hasPrefix("@") ? try Input(path: String(text.dropFirst())) : nil
+    return text?.hasPrefix("@") == true ? try Input(path: String(text?.dropFirst() ?? "")) : nil
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {
@@ -91,6 +93,15 @@ extension FieldInfo {
 }
 
 extension FieldType {
+  /// The value that somebody writes for a field: of what is no text, nothing is no value.
+  func value(typed text: String, for name: String) throws -> DynamicValue {
+    if text.isEmpty, self != .text { return .missing }
+    if self == .date, text == "now" { return .date(Moment.now) }
+    if let value = value(of: text) { return value }
+    // The text is not quoted: it may have been meant for a sealed field, or come from a file.
+    throw ToolError.usage("\(name) takes \(named) value", hint: formHint)
+  }
+
   /// The type's name as a sentence has it: `a date`, `an integer`.
   var named: String { (self == .integer || self == .unsigned ? "an " : "a ") + name }
 

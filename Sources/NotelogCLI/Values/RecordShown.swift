@@ -142,7 +142,10 @@ extension DynamicCollection {
 
   /// The values of assignments, each of its field's type.
   func values(_ assignments: [Assignment]) throws -> [String: DynamicValue] {
-    let values = try assignments.map { ($0.name, try $0.value(as: try field($0.name).type)) }
+    let values = try assignments.map { assignment in
+      let field = try field(assignment.name)
+      return (field.name, try field.checked(try assignment.value(as: field.type)))
+    }
     return Dictionary(uniqueKeysWithValues: values)
   }
 
@@ -156,6 +159,14 @@ extension DynamicCollection {
 extension FieldInfo {
   /// Whether a record is not complete without it. A text that is not given is an empty one.
   var needsValue: Bool { !isOptional && !isRetired && type != .text }
+
+  /// A value, which is not missing unless the field is optional.
+  func checked(_ value: DynamicValue?) throws -> DynamicValue {
+    guard let value, value != .missing || isOptional else {
+      throw ToolError.usage("'\(name)' is not optional: give it \(type.named) value")
+    }
+    return value
+  }
 }
 
 extension DynamicEntry {
