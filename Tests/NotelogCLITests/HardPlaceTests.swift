@@ -23,7 +23,7 @@ import Testing
         for command in 'add PATH title=x' "get PATH $id" "set PATH $id title=x" "remove PATH $id" 'list PATH' \\
           'search PATH x' 'dump PATH' 'dump PATH --frames' 'import PATH file' 'verify PATH' 'compact PATH' 'info PATH' \\
           'salvage PATH --to new' 'backup PATH new' 'password add PATH' 'password change PATH' 'password remove PATH' 'key list PATH' \\
-          'key add PATH x' "edit PATH $id"; do
+          'key add PATH x' "edit PATH $id" 'schema show PATH' 'schema add PATH note x=text'; do
           first=${command%%PATH*}; rest=${command#*PATH}
           notelog $first "$path" $rest $quick >/dev/null 2>err; code=$?
           [ $code = 10 ] && grep -q '^notelog: error: ' err || echo "$command on $path: $code"

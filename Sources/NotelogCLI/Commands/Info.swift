@@ -147,10 +147,11 @@ extension StoreInfo.Segment: JSONRepresentable {
 }
 
 extension FieldInfo: JSONRepresentable {
+  /// The field as `init --schema` takes it; where names of keys are locked, a key has its number instead.
   var json: JSONValue {
     [
       "name": name, "type": type.name, "sealed": isSealed, "indexed": isIndexed, "optional": isOptional,
-      "padded": isPadded, "compressed": isCompressed, "key": keyNumber, "keyName": keyName,
+      "padded": isPadded, "compressed": isCompressed, "key": keyName.map(\.json) ?? keyNumber?.json,
       "keyFrom": keyField, "keys": keyNames.isEmpty ? nil : keyNames,
       "revealsEquality": revealsEquality, "ignoresCase": ignoresCase,
     ]

@@ -15,6 +15,8 @@ extension Command {
     discussion: """
       Keys of the classes ThisDeviceOnly stay behind when the store is moved; keys of the classes always need no password where
       this device's secret is, a file that --device-secret names.
+
+      A field comes under the key when it is added: 'notelog schema seal STORE COLLECTION NAME=TYPE --under NAME'.
       """,
     positionals: [.store, .keyName], options: [keyClass, shreddable], run: addKey)
 
@@ -119,6 +121,11 @@ private func addKey(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(.required) { store in
     let name = call.positionals[1]
     try store.createKey(name, keyClass, isShreddable: isShreddable)
+    if Console.errorIsTerminal {
+      Console.say(
+        "hint",
+        "'notelog schema seal \(call.store) COLLECTION NAME=TYPE --under \(name)' adds a field under it")
+    }
     if isShreddable {
       Console.say(
         "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"

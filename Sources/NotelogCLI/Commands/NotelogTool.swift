@@ -50,7 +50,8 @@ extension CommandTable {
       .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock, .agentStatus, .agentLock,
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
-      .keyShred, .keyRecovery, .keyGrant, .generateMan, .generateCompletions,
+      .keyShred, .keyRecovery, .keyGrant, .schemaShow, .schemaAdd, .schemaSeal, .schemaRename,
+      .schemaRetire, .generateMan, .generateCompletions,
     ], help: .help, version: .version, hidden: [.complete])
 }
 

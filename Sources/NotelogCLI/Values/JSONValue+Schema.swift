@@ -57,13 +57,7 @@ extension JSONValue {
     guard case .string(let name)? = self["name"], case .string(let typeName)? = self["type"] else {
       throw ToolError(.failed, "\(place) needs a name and a type")
     }
-    guard let type = FieldType.allCases.first(where: { $0.name == typeName }) else {
-      let types = FieldType.allCases.map(\.name)
-      throw ToolError(
-        .failed, "\(place) has the type '\(typeName)'",
-        hint: types.hint(for: typeName) ?? "the types are \(types.joined(separator: ", "))"
-      )
-    }
+    let type = try FieldType(named: typeName, of: place)
     let indexed = try flag("indexed", place)
     let padded = try flag("padded", place)
     let compressed = try flag("compressed", place)
@@ -71,7 +65,12 @@ extension JSONValue {
     let reveals = try flag("revealsEquality", place)
     let ignoresCase = try flag("ignoresCase", place)
     var key: String?
-    if case .string(let name)? = self["key"] { key = name }
+    if let given = self["key"] {
+      guard case .string(let name) = given else {
+        throw ToolError(.failed, #""key" of \#(place) is no key's name"#)
+      }
+      key = name
+    }
     let choice = try keyChoice(place)
     guard try flag("sealed", place) else {
       if key != nil || choice != nil || padded || compressed || reveals || ignoresCase {
@@ -121,5 +120,18 @@ extension JSONValue {
         .failed, "\(place) has an unknown member '\(member.name)'",
         hint: known.sorted().hint(for: member.name))
     }
+  }
+}
+
+extension FieldType {
+  /// The type of a name.
+  init(named name: String, of place: String) throws {
+    guard let type = Self.allCases.first(where: { $0.name == name }) else {
+      let types = Self.allCases.map(\.name)
+      throw ToolError(
+        .failed, "\(place) has the type '\(name)'",
+        hint: types.hint(for: name) ?? "the types are \(types.joined(separator: ", "))")
+    }
+    self = type
   }
 }
