@@ -282,8 +282,12 @@ extension Transaction {
     do throws(NotelogError) {
       if try read(id, plan) == nil { return false }
     } catch {
-      // What can't be read is there, and can be deleted.
       guard error.code == .damaged else { throw error }
+      // What can't be read can be deleted, from the collection that it is listed in.
+      let catalog = store.journal.catalog
+      var listed = catalog.beginLookup(of: id.bytes)
+      try fromStorage(catalog.find(&listed, of: id.bytes))
+      if listed.location?.collection != plan.number { return false }
     }
     batch.delete(id.bytes, collection: plan.schema.collection)
     return true

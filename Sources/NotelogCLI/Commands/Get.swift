@@ -26,7 +26,7 @@ extension Command {
 
       What was removed is printed, a line for each as 'list' has it; what is sealed is opened where a key was given.
       """,
-    positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], options: [.json],
+    positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], options: Option.rows,
     run: removeRecords)
 }
 
@@ -77,14 +77,13 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
 
 private func removeRecords(_ call: Invocation) throws -> ExitCode {
   var given: Set<RecordID> = []
+  let form = try call.rowForm()
   return try call.withStore(.ifGiven) { store in
     let ids = try call.positionals.dropFirst().map { try call.recordID($0, in: store) }
       .filter { given.insert($0).inserted }
     let collections = store.collections
     // One that can't be read is removed all the same, and has nothing to show but its id.
-    let removed = ids.map { id in
-      collections.lazy.compactMap { collection in (try? collection.get(id)).map { (collection, $0) } }.first
-    }
+    let removed = ids.map { id in collections.lazy.compactMap { try? $0.get(id) }.first }
     let missing: [RecordID]
     do {
       missing = try store.write { tx in
@@ -95,13 +94,16 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
       if error.isOutcomeUnknown { throw error }
       throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
     }
-    for (id, found) in zip(ids, removed) where !missing.contains(id) {
-      guard let (collection, entry) = found else {
-        try call.print([id.shown], or: ["id": id.shown])
-        continue
-      }
-      try RecordShown(entry, opening: store.isUnlocked)
-        .list(collection.fieldsToList, asJSON: call.has(.json))
+    for (id, found) in zip(ids, removed) where found == nil && !missing.contains(id) {
+      try call.print([id.shown], or: ["id": id.shown])
+    }
+    let outcome = ReadingOutcome(of: store)
+    for collection in collections {
+      let entries = removed.compactMap { $0?.collection == collection.name ? $0 : nil }
+      if entries.isEmpty { continue }
+      var rows = try call.rows(form, of: collection, in: store, collection.fieldsToList)
+      for entry in entries { try rows.add(RecordShown(entry, opening: store.isUnlocked), noting: outcome) }
+      try rows.finish()
     }
     for id in missing { Console.say("error", "there is no record \(id.shown)") }
     return missing.isEmpty ? .done : .no
