@@ -86,15 +86,15 @@ final class ChunkTable: Sendable {
 
   /// Forgets what is known: something happened that nobody can tell in order. It is found out again when it
   /// is asked for.
-  func forget() {
-    state.withLock { state in
-      switch state.knowledge {
-      case .nothing, .outdated: return
-      case .loading: state.knowledge = .outdated
-      case .complete:
-        for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
-        forgetAll(&state)
-      }
+  func forget() { state.withLock { forget(&$0) } }
+
+  private func forget(_ state: inout State) {
+    switch state.knowledge {
+    case .nothing, .outdated: return
+    case .loading: state.knowledge = .outdated
+    case .complete:
+      for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
+      forgetAll(&state)
     }
   }
 
@@ -155,9 +155,11 @@ final class ChunkTable: Sendable {
       guard state.values[value, default: LargeValue()].insert(mark, chunk) else { return }
       segments.addChunks(chunk.liveByteCount, in: chunk.place.segment)
     case .record(let record, let values):
+      // A transaction was taken back: what died lives again, wherever it is.
+      guard values.allSatisfy({ state.values[$0] != nil }) else { return forget(&state) }
       let old = state.valuesOfRecords[record] ?? []
       state.valuesOfRecords[record] = values.isEmpty ? nil : values
-      for value in values { state.values[value, default: LargeValue()].owner = record }
+      for value in values { state.values[value]?.owner = record }
       for value in old where !values.contains(value) {
         state.values[value]?.owner = nil
         release(value, &state)
@@ -210,7 +212,9 @@ final class ChunkTable: Sendable {
       }
       for value in state.values.values { value.forEachSegment { segments.addChunks($1, in: $0) } }
       state.knowledge = .complete
-      for (number, event) in state.noted where number == 0 || number > sequence { apply(event, &state) }
+      for (number, event) in state.noted where number == 0 || number > sequence {
+        if state.knowledge == .complete { apply(event, &state) }
+      }
       state.noted = []
       // The snapshot that the segments were gone through with is one of those that live.
       for (value, content) in state.values where content.owner == nil {

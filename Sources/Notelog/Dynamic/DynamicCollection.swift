@@ -61,6 +61,19 @@ public struct DynamicCollection: Sendable, Opaque {
     return try DynamicEntry(stored, plan, store.opener)
   }
 
+  /// The version of a record that a transaction wrote; nil where the store does not have it any more, or it is
+  /// a deletion.
+  ///
+  /// - Parameters:
+  ///   - id: The record's id.
+  ///   - revision: The version's revision: see ``Store/versions(of:)``.
+  /// - Returns: The version.
+  /// - Throws: `damaged`, `closed`, `inputOutput`.
+  public func get(_ id: RecordID, revision: UInt64) throws -> DynamicEntry? {
+    guard let stored = try store.read(id, in: plan.number, revision: revision) else { return nil }
+    return try DynamicEntry(stored, plan, store.opener)
+  }
+
   /// Sets fields of a record; the others are carried over as they are, sealed values unopened.
   ///
   /// - Throws: `notFound`, `locked`, `typeMismatch`.

@@ -22,14 +22,15 @@ extension Journal {
       }
       return try Self.readChunk(number, at: chunk, of: value, in: segment, into: &buffer)
     }
-    return try readDepartedChunk(number, of: value, into: &buffer)
+    return try readDeadChunk(number, of: value, into: &buffer)
   }
 
-  /// Reads a chunk that only a snapshot sees, and that another process has compacted away.
-  private func readDepartedChunk(
+  /// Reads a chunk of a value that is dead: only a snapshot sees it, and another process has compacted it
+  /// away, or compaction has not come to it yet.
+  private func readDeadChunk(
     _ number: UInt32, of value: ID16, into buffer: inout ReadBuffer
   ) throws(NotelogError) -> ChunkMark? {
-    for segment in catalog.oldVersions.departed {
+    for segment in catalog.oldVersions.departed + catalog.segments.all {
       var found: LargeValue.Chunk?
       _ = try fromStorage(
         segment.forEachEntry(upTo: segment.visibleEnd) { entry, _ in
@@ -127,4 +128,17 @@ extension Journal {
         inPayload: try reader.payload(of: header, at: entry.offset), of: header)
     } catch { return [] }
   }
+}
+
+/// Keeps a large value alive that no record refers to yet, or any more.
+final class KeptValue: Sendable {
+  let value: ID16
+  private let journal: Journal
+
+  init(_ value: ID16, in journal: Journal) {
+    (self.value, self.journal) = (value, journal)
+    journal.catalog.chunks.beginUpload(value)
+  }
+
+  deinit { journal.catalog.chunks.endUpload(value) }
 }

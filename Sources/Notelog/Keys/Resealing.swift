@@ -354,11 +354,12 @@ struct Resealing {
 
   /// Seals a large value anew, chunk by chunk, ahead of its record.
   private func resealed(_ chunks: ChunkOpener) throws -> ResealedValue {
-    let resealed = ResealedValue(store.journal, byteCount: chunks.reference.byteCount)
+    var resealed = ResealedValue(
+      kept: KeptValue(.randomValue, in: store.journal), byteCount: chunks.reference.byteCount)
     var batch = Batch()
     // The generation in force of the value's key or, where the field has been given another one, of that.
     let new = chunks.plan.keyReference(replacing: chunks.entry.keyReference, chunks.index)
-    resealed.content = try chunks.resealed(under: new, as: resealed.value, into: &batch) {
+    resealed.content = try chunks.resealed(under: new, as: resealed.kept.value, into: &batch) {
       (batch, isLast) throws(NotelogError) in
       if batch.count == Self.chunksATransaction || isLast {
         _ = try store.journal.commit(&batch, .buffered)
@@ -369,19 +370,11 @@ struct Resealing {
   }
 }
 
-/// A large value that is sealed anew, and that no record refers to yet: keeps its chunks alive.
-private final class ResealedValue {
-  let value = ID16.randomValue
+/// A large value that is sealed anew, and that no record refers to yet.
+private struct ResealedValue {
+  let kept: KeptValue
   let byteCount: Int
   var content: SealedContent?
-  private let journal: Journal
-
-  init(_ journal: Journal, byteCount: Int) {
-    (self.journal, self.byteCount) = (journal, byteCount)
-    journal.catalog.chunks.beginUpload(value)
-  }
-
-  deinit { journal.catalog.chunks.endUpload(value) }
 }
 
 extension NotelogError {

@@ -18,7 +18,7 @@ extension Command {
       record was changed meanwhile, or another process is writing, it can be edited again.
       """,
     positionals: [
-      .store, Positional(name: "ID", help: "the record's id"),
+      .store, Positional(name: "ID", help: .idHelp),
       Positional(name: "FIELD", completion: .fields, isOptional: true, help: "only this field's value"),
     ],
     examples: ["EDITOR=nano notelog edit my.notelog ID body": "opens the body in nano"],
@@ -26,11 +26,11 @@ extension Command {
 }
 
 private func editRecord(_ call: Invocation) throws -> ExitCode {
-  let id = try RecordID(argument: call.positionals[1])
   try call.checkPath()
   let editor = try editorWords(ProcessInfo.processInfo.environment)
   let folder = try AgentServer.requiredFolderPath("nothing can be edited")
   return try call.withStore(.required, leases: true) { store in
+    let id = try call.recordID(call.positionals[1], in: store)
     let first = try store.entry(id)
     let collection = try store.collection(given: first.collection)
     let page = try RecordPage(first, of: collection, only: call.positionals.dropFirst(2).first)

@@ -9,9 +9,11 @@ extension Command {
 
       A field's value goes to a file or a pipe as it is, piece by piece, however long it is: what came out before an error is a part of it. In a whole record,
       a value of more than 16 MiB is left out and said, and it exits 4.
+
+      ID@REVISION is an older version of the record, while the store has it: see 'history'.
       """,
     positionals: [
-      .store, Positional(name: "ID", help: .idHelp),
+      .store, Positional(name: "ID[@REVISION]", help: .idHelp),
       Positional(
         name: "FIELD", completion: .fields, isOptional: true,
         help: "print this field's value, and nothing else"),
@@ -32,8 +34,8 @@ extension Command {
 
 private func getRecord(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(.ifGiven, readOnly: true) { store in
-    let id = try call.recordID(call.positionals[1], in: store)
-    let entry = try store.entry(id)
+    let (id, revision) = try call.version(call.positionals[1], in: store)
+    let entry = try revision.map { try store.entry(id, revision: $0) } ?? store.entry(id)
     let collection = try store.collection(given: entry.collection)
     if call.positionals.count > 2 {
       let field = try collection.field(call.positionals[2])
@@ -51,7 +53,7 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
       if let count = longByteCount {
         throw ToolError(
           .failed, "\(field.name) has \(count) bytes, which is more than can be shown",
-          hint: "send it to a file: notelog get \(call.store) \(id.shown) \(field.name) >FILE")
+          hint: "send it to a file: notelog get \(call.store) \(call.positionals[1]) \(field.name) >FILE")
       }
       let value = try entry.value(field.name)
       if value == .missing { throw none }

@@ -45,9 +45,9 @@ enum NotelogTool {
 extension CommandTable {
   static let standard: CommandTable = CommandTable(
     [
-      .initialize, .add, .get, .set, .edit, .remove, .list, .search, .dump, .watch, .importRecords, .export,
-      .verify,
-      .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock, .agentStatus, .agentLock,
+      .initialize, .add, .get, .set, .edit, .remove, .list, .search, .history, .undo, .dump, .watch,
+      .importRecords, .export, .verify, .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock,
+      .agentStatus, .agentLock,
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
       .keyShred, .keyRecovery, .keyGrant, .schemaShow, .schemaAdd, .schemaSeal, .schemaRename,

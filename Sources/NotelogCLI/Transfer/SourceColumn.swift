@@ -31,7 +31,7 @@ struct SourceReference {
   var collection: String?
   var rule = DeleteRule.refuse
   /// The first half of their ids; nil where the values are ids.
-  var idPrefix: [UInt8]?
+  var mark: UInt64?
 }
 
 /// A column, and what its values are: found out value by value.
@@ -133,7 +133,7 @@ struct SourceColumn {
         // A number says of no moment since when it counts, but in Core Data's tables.
         case (.number, .date) where isCoreData: Double(text).flatMap { $0.isFinite ? .date($0) : nil }
         case (.number, .uuid):
-          Int64(text).flatMap { row in reference?.idPrefix.map { .uuid(SourceTable.id($0, row).uuid) } }
+          Int64(text).flatMap { row in reference?.mark.map { .uuid(SourceTable.id($0, row).uuid) } }
         default: type.value(json: json)
         }
     }

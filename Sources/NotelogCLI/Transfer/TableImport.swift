@@ -39,7 +39,7 @@ struct SourceTable {
   private let rows: Rows
   /// The first half of the ids of this table's records, where it has none, the second being the row's number:
   /// always the same, so that an import that was interrupted knows what it has.
-  private var idPrefix: [UInt8]
+  private var mark: UInt64
 
   /// Goes through all rows, each of which has as many cells as there are columns, to see what these are.
   ///
@@ -82,7 +82,7 @@ struct SourceTable {
     (givenName, collectionName) = (name, wishes.name ?? name)
     (self.identity, self.numberColumn) = (identity, numberColumn)
     (self.columns, self.dropped, self.rows, rowCount) = (columns, dropped + empty, rows, count)
-    idPrefix = Self.idPrefix(identity, chosen: collectionName == name ? nil : collectionName)
+    mark = Self.mark(identity, chosen: collectionName == name ? nil : collectionName)
   }
 
   /// Goes through all rows: the row's number, its record's id, and a value of its type for each column, or none
@@ -90,7 +90,7 @@ struct SourceTable {
   private func forEachRow(_ body: (Int64, RecordID, [DynamicValue]) throws -> Void) throws {
     try rows { row, cells in
       if Interrupt.isRequested { throw ToolError.interrupted }
-      let id = hasIDs ? cells[0].text.flatMap { RecordID($0) } : Self.id(idPrefix, row)
+      let id = hasIDs ? cells[0].text.flatMap { RecordID($0) } : Self.id(mark, row)
       guard let id else { throw ToolError(.failed, "row \(row): the id is none") }
       try body(row, id, try columns.map { try $0.value(cells[$0.place], row: row) })
     }
@@ -98,17 +98,29 @@ struct SourceTable {
 
   private var hasIDs: Bool { idColumn != nil }
 
-  static func id(_ prefix: [UInt8], _ row: Int64) -> RecordID {
-    RecordID(bytes: prefix + bytes(UInt64(bitPattern: row)))
+  /// What rows' numbers are multiplied by, so that the first digits of ids tell records apart; and its inverse.
+  private static let (spread, inverse): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xF1DE_83E1_9937_733D)
+
+  /// The id of a row's record: its second half is the table's mark.
+  static func id(_ mark: UInt64, _ row: Int64) -> RecordID {
+    RecordID(bytes: bytes(UInt64(bitPattern: row) &* spread ^ mark) + bytes(mark))
   }
 
-  /// The first half of the ids of a table's records, in a collection that has its name, or a chosen one.
-  private static func idPrefix(_ identity: String, chosen name: String? = nil) -> [UInt8] {
-    // FNV-1a: two tables whose prefixes are equal by chance would be noticed when counts are compared.
-    let hash: UInt64 = (identity + (name.map { "\n" + $0 } ?? "")).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+  /// The row of a record's id; nil where it is of no row of this table.
+  private func row(of id: RecordID) -> Int64? {
+    let bytes = id.byteArray
+    guard bytes.dropFirst(8).elementsEqual(Self.bytes(mark)) else { return nil }
+    let first = bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    return Int64(bitPattern: (first ^ mark) &* Self.inverse)
+  }
+
+  /// What tells the ids of a table's records from those of others, in a collection that has its name, or a
+  /// chosen one.
+  private static func mark(_ identity: String, chosen name: String? = nil) -> UInt64 {
+    // FNV-1a: two tables whose marks are equal by chance would be noticed when counts are compared.
+    (identity + (name.map { "\n" + $0 } ?? "")).utf8.reduce(0xCBF2_9CE4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-    return bytes(hash | 1)
+    } | 1
   }
 
   private static func bytes(_ number: UInt64) -> [UInt8] {
@@ -229,7 +241,7 @@ extension SourceTable {
     guard let target = targets.first else {
       if let identity = reference.identity {
         // The table was imported before, or will be.
-        (reference.collection, reference.idPrefix) = (nil, Self.idPrefix(identity))
+        (reference.collection, reference.mark) = (nil, Self.mark(identity))
         return column.field == nil ? nil : reference
       }
       if try known(reference.collection ?? "") != nil { return reference }
@@ -240,7 +252,7 @@ extension SourceTable {
     }
     reference.collection = targets.first { $0.givenName == reference.collection }?.collectionName
     if target.hasIDs { return reference }
-    reference.idPrefix = target.idPrefix
+    reference.mark = target.mark
     return target.numberColumn.flatMap {
       [nil, $0.lowercased()].contains(reference.column) ? reference : nil
     }
@@ -377,7 +389,7 @@ extension SourceTable {
         hint: hint + "where the row is right, 'notelog remove STORE \(id.shown)' and import again")
     }
     if let id = left.min() {
-      let row = id.byteArray.dropFirst(8).reduce(0) { $0 << 8 | Int64($1) }
+      let row = row(of: id) ?? 0
       throw ToolError(
         .failed,
         "row \(row) was imported before, and is in the table no more\(outcome)",
@@ -389,7 +401,7 @@ extension SourceTable {
   private func ids(in collection: DynamicCollection) throws -> Set<RecordID> {
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
-      if entry.id.byteArray.starts(with: idPrefix) { ids.insert(entry.id) }
+      if row(of: entry.id) != nil { ids.insert(entry.id) }
       return !Interrupt.isRequested
     }
     if Interrupt.isRequested { throw ToolError.interrupted }

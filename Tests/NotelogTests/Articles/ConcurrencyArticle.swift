@@ -105,6 +105,22 @@ private struct Picture: Record {
     #expect(try before.get(Measurement.self, id)?.record().reading == 2)
   }
 
+  @Test func `the article's examples for older versions list them, and take the last change back`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    let id = RecordID()
+    try store.putAll([Measurement(id: id, reading: 2)])
+    try store.write { tx in try tx.delete(Measurement.self, id) }
+    for version in try store.versions(of: id) where !version.isDeletion {
+      let entry = try store.get(Measurement.self, id, revision: version.revision)
+      print(version.revision, try entry?.reading ?? 0)
+    }
+    let undone = try store.undoLast()
+    print(undone.restored, undone.removed)
+    #expect(undone.restored == [id] && undone.removed.isEmpty)
+    #expect(try store.get(Measurement.self, id)?.reading == 2)
+  }
+
   @Test func `the article's example for looking after a store does what it says`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()

@@ -1,0 +1,116 @@
+// `history`, `get ID@REVISION` and `undo` as one would type them.
+import Foundation
+import Testing
+
+@Suite struct HistoryCommandTests {
+  let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  func expect(
+    _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    try bench.expect(storePrelude + script, expected, location)
+  }
+
+  @Test func `a record's versions are listed without a key, and one is shown`() throws {
+    let script = """
+      id=$(notelog add my.notelog title=Hello body=Text time=2026-11-20 $quick)
+      notelog set my.notelog $id title=Goodbye $quick
+      notelog remove my.notelog $id
+      notelog history my.notelog $id
+      notelog history my.notelog $id --json
+      notelog get my.notelog $id@2 $quick | sed "s/$id/ID/"
+      notelog get my.notelog $id@3 title $quick; echo
+      notelog get my.notelog $id@4 $quick 2>&1 | sed "s/$id/ID/"
+      notelog get my.notelog $id@x $quick; echo $?
+      notelog history my.notelog 00000000-0000-0000-0000-000000000009; echo $?
+      """
+    let expected = """
+      4  -  removed
+      3  -  written
+      2  -  written
+      {"revision":4,"time":null,"change":"removed"}
+      {"revision":3,"time":null,"change":"written"}
+      {"revision":2,"time":null,"change":"written"}
+      note ID revision 2
+        time   2026-11-20T00:00:00Z
+        title  Hello
+        body   Text
+      Goodbye
+      notelog: error: the store has no revision 4 of record ID
+      notelog: hint: 'notelog history STORE ID' lists those that it has
+      64
+      1
+
+      """
+    let errors = """
+      notelog: error: 'x' is not a revision
+      notelog: error: there is no trace of a record 00000000-0000-0000-0000-000000000009
+
+      """
+    try expect(script, .init(out: expected, err: errors))
+  }
+
+  @Test func `a store with times says when each version was written`() throws {
+    let script = """
+      notelog init timed --commit-times $quick
+      id=$(notelog add timed title=Hello $quick)
+      notelog history timed $id | grep -cE '^2  20[0-9]{2}-[0-9-]{5}T[0-9:]{8}(\\.[0-9]{1,3})?Z  written$'
+      """
+    try expect(script, .init(out: "1\n"))
+  }
+
+  @Test func `the last change is taken back, and that too`() throws {
+    let script = """
+      id=$(notelog add my.notelog title=Hello $quick)
+      notelog set my.notelog $id title=Goodbye $quick
+      notelog undo my.notelog $quick | sed "s/$id/ID/"
+      notelog get my.notelog $id title $quick; echo
+      notelog undo my.notelog --json $quick | sed "s/$id/ID/"
+      notelog get my.notelog $id title $quick; echo
+      notelog remove my.notelog $id
+      notelog undo my.notelog $quick >/dev/null
+      notelog list my.notelog --field title $quick | sed "s/$id/ID/"
+      notelog add my.notelog title=More $quick >/dev/null
+      notelog undo my.notelog $quick | sed 's/ [0-9a-f-]*$/ ID/'
+      notelog list my.notelog --field title $quick | sed "s/$id/ID/"
+      notelog verify my.notelog $quick >/dev/null; echo $?
+      """
+    let expected = """
+      3  restored  ID
+      Hello
+      {"revision":4,"restored":["ID"],"removed":[]}
+      Goodbye
+      ID  Goodbye
+      8  removed  ID
+      ID  Goodbye
+      0
+
+      """
+    try expect(script, .init(out: expected))
+  }
+
+  @Test func `what can't be taken back is said, and nothing is changed`() throws {
+    let script = """
+      notelog undo my.notelog $quick; echo $?
+      id=$(notelog add my.notelog title=Hello $quick)
+      notelog set my.notelog $id title=Goodbye $quick
+      notelog undo my.notelog </dev/null; echo $?
+      printf '%0200000d' 1 >long
+      notelog set my.notelog $id body=@long $quick
+      notelog set my.notelog $id body=short $quick
+      notelog compact my.notelog >/dev/null
+      notelog undo my.notelog $quick; echo $?
+      notelog get my.notelog $id title $quick; echo
+      """
+    let errors = """
+      notelog: error: the last transaction changed a schema, which is never taken back
+      notelog: error: a password is needed, and there is no terminal to ask on
+      notelog: hint: give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'
+      notelog: error: what was before the last change may be gone: the store was compacted since, or recovered, or is damaged
+
+      """
+    try expect(script, .init(out: "2\n12\n2\nGoodbye\n", err: errors))
+  }
+}
