@@ -30,7 +30,7 @@ struct SourceReference {
   /// The collection that all of them go into; nil where they go into several.
   var collection: String?
   var rule = DeleteRule.refuse
-  /// The first half of their ids; nil where the values are ids.
+  /// What tells the ids of its rows from others; nil where the values are ids.
   var mark: UInt64?
 }
 
