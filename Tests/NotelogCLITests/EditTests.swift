@@ -89,7 +89,7 @@ import Testing
       """
     let out = """
       notelog: error: time takes a date value
-      notelog: hint: for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, 2026-11-26 (midnight in UTC), or now
+      notelog: hint: for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now
       64
       notelog: error: a line before the first empty one is no NAME: VALUE
       notelog: hint: the names are: time, title

@@ -19,7 +19,7 @@ import Testing
       notelog rm my.notelog $id $id $quick | sed "s/$id/ID/"; notelog rm my.notelog $id; echo $?
       """
     let out = """
-      ID  Hello
+      ID\tHello
       1
       World
       Remove records. Also called 'rm'.
@@ -32,7 +32,7 @@ import Testing
       restore\tmake a store of a backup
       --limit
       4
-      ID  2026-11-26T00:00:00Z  Hello
+      ID\t2026-11-26T00:00:00Z\tHello
       1
 
       """
@@ -45,14 +45,14 @@ import Testing
     let script = """
       for title in a b c; do notelog add my.notelog time=2026-11-26 title=$title $quick >>ids; done
       set -- $(cat ids)
-      notelog rm my.notelog $1 | grep -c 'sealed under key'; notelog rm my.notelog $2 --json | sed 's/"id":"[^"]*",//'
-      notelog rm my.notelog $3 $quick | sed 's/^[^ ]*//'
+      notelog rm my.notelog $1 | cut -f2-; notelog rm my.notelog $2 --json | sed 's/"id":"[^"]*",//'
+      notelog rm my.notelog $3 $quick | cut -f2-
       """
     let json =
       #"{"collection":"note","revision":3,"fields":{"time":"2026-11-26T00:00:00Z","title":{"sealed":41,"key":1}}}"#
     try bench.expect(
       storePrelude + script,
-      .init(out: "1\n\(json)\n  2026-11-26T00:00:00Z  c\n"))
+      .init(out: "2026-11-26T00:00:00Z\t\n\(json)\n2026-11-26T00:00:00Z\tc\n"))
   }
 
   @Test func `a value is taken away where it may be missing, and kept where it may not`() throws {

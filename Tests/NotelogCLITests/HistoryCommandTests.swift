@@ -17,7 +17,7 @@ import Testing
     let script = """
       id=$(notelog add my.notelog title=Hello body=Text time=2026-11-20 $quick)
       notelog set my.notelog $id title=Goodbye $quick
-      notelog remove my.notelog $id
+      notelog remove my.notelog $id >/dev/null
       notelog history my.notelog $id
       notelog history my.notelog $id --json
       notelog get my.notelog $id@2 $quick | sed "s/$id/ID/"
@@ -69,7 +69,7 @@ import Testing
       notelog get my.notelog $id title $quick; echo
       notelog undo my.notelog --json $quick | sed "s/$id/ID/"
       notelog get my.notelog $id title $quick; echo
-      notelog remove my.notelog $id
+      notelog remove my.notelog $id >/dev/null
       notelog undo my.notelog $quick >/dev/null
       notelog list my.notelog --field title $quick | sed "s/$id/ID/"
       notelog add my.notelog title=More $quick >/dev/null
@@ -82,9 +82,9 @@ import Testing
       Hello
       {"revision":4,"restored":["ID"],"removed":[]}
       Goodbye
-      ID  Goodbye
+      ID\tGoodbye
       8  removed  ID
-      ID  Goodbye
+      ID\tGoodbye
       0
 
       """

@@ -191,7 +191,7 @@ import Testing
       notelog get my.notelog aaaaaaaa-12 title $quick | od -An -c | tr -d ' '
       notelog set my.notelog aaaaaaaa11 title=Uno $quick
       notelog get my.notelog aaaaaaaa-1110-0000-0000-000000000001 title $quick; echo
-      notelog remove my.notelog aaaaaaaa-11 bbbb; notelog list my.notelog $quick -f title | wc -l
+      notelog remove my.notelog aaaaaaaa-11 bbbb >/dev/null; notelog list my.notelog $quick -f title | wc -l
       notelog get my.notelog aaaa $quick | wc -l
       """
     try bench.expect(script, .init(out: "Three\nThree\nTwo033[2J\nUno\n1\n2\n"))

@@ -56,7 +56,7 @@ import Testing
       change retire my.notelog letter where body
       change add my.notelog other x=json
       notelog schema show my.notelog; notelog cat my.notelog $id $quick | sed 's/ [^ ]* revision .*//'
-      notelog set my.notelog $id subject=Bye $quick; notelog ls my.notelog letter $quick | sed 's/^[^ ]*//'
+      notelog set my.notelog $id subject=Bye $quick; notelog ls my.notelog letter $quick | cut -f2-
       notelog verify my.notelog $quick | grep verdict
       """
     let out = """
@@ -88,7 +88,7 @@ import Testing
         field 3  45 bytes, not in the schema
         rating   5
         pin      1234
-        2026-11-26T00:00:00Z  Bye  5
+      2026-11-26T00:00:00Z\tBye\t5
       verdict    sound
 
       """

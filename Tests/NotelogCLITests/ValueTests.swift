@@ -59,7 +59,7 @@ import Testing
   @Test(arguments: [
     ("yes", FieldType.boolean), ("1", .boolean), ("1.5", .integer), ("-1", .unsigned),
     ("secret lane", .double),
-    ("2001-02-30", .date), ("12", .uuid), ("{", .json), ("a b", .url), ("", .url),
+    ("2001-02-30", .date), ("12", .uuid), ("{", .json), ("a b", .url),
   ])
   func `a text that is no value of its type is refused, and not quoted`(text: String, type: FieldType) {
     let hint =

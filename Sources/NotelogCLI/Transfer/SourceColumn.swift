@@ -133,7 +133,9 @@ struct SourceColumn {
         // A number says of no moment since when it counts, but in Core Data's tables.
         case (.number, .date) where isCoreData: Double(text).flatMap { $0.isFinite ? .date($0) : nil }
         case (.number, .uuid):
-          Int64(text).flatMap { row in reference?.mark.map { .uuid(SourceTable.id($0, row).uuid) } }
+          Int64(text).flatMap { row in reference?.mark.flatMap { SourceTable.id($0, row) } }.map {
+            .uuid($0.uuid)
+          }
         default: type.value(json: json)
         }
     }

@@ -98,20 +98,29 @@ struct SourceTable {
 
   private var hasIDs: Bool { idColumn != nil }
 
-  /// What rows' numbers are multiplied by, so that the first digits of ids tell records apart; and its inverse.
-  private static let (spread, inverse): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xF1DE_83E1_9937_733D)
-
-  /// The id of a row's record: its second half is the table's mark.
-  static func id(_ mark: UInt64, _ row: Int64) -> RecordID {
-    RecordID(bytes: bytes(UInt64(bitPattern: row) &* spread ^ mark) + bytes(mark))
+  /// The id of a row's record. It begins with three digits of the table's mark, how many digits the row's number
+  /// has, less one, and these: ids are in order of the rows, and their first digits tell them apart. It ends
+  /// with the mark.
+  static func id(_ mark: UInt64, _ row: Int64) -> RecordID? {
+    let number = String(UInt64(bitPattern: row), radix: 16)
+    let (first, last) = halves(of: mark)
+    let zeros = String(repeating: "0", count: 16 - number.count)
+    return RecordID(first + String(number.count - 1, radix: 16) + number + zeros + last)
   }
 
   /// The row of a record's id; nil where it is of no row of this table.
   private func row(of id: RecordID) -> Int64? {
-    let bytes = id.byteArray
-    guard bytes.dropFirst(8).elementsEqual(Self.bytes(mark)) else { return nil }
-    let first = bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    return Int64(bitPattern: (first ^ mark) &* Self.inverse)
+    let digits = id.shown.filter { $0 != "-" }
+    let (first, last) = Self.halves(of: mark)
+    guard digits.hasPrefix(first), digits.hasSuffix(last),
+      let count = digits.dropFirst(3).first?.hexDigitValue
+    else { return nil }
+    return UInt64(digits.dropFirst(4).prefix(count + 1), radix: 16).map { Int64(bitPattern: $0) }
+  }
+
+  private static func halves(of mark: UInt64) -> (first: String, last: String) {
+    let digits = String(mark | 1 << 63, radix: 16)
+    return (String(digits.prefix(3)), String(digits.suffix(12)))
   }
 
   /// What tells the ids of a table's records from those of others, in a collection that has its name, or a
@@ -120,11 +129,7 @@ struct SourceTable {
     // FNV-1a: two tables whose marks are equal by chance would be noticed when counts are compared.
     (identity + (name.map { "\n" + $0 } ?? "")).utf8.reduce(0xCBF2_9CE4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    } | 1
-  }
-
-  private static func bytes(_ number: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
   }
 }
 
