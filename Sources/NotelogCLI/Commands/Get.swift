@@ -84,6 +84,7 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
     let ids = try call.positionals.dropFirst().map { try call.recordID($0, in: store) }
       .filter { given.insert($0).inserted }
     let collections = store.collections
+    if !store.isUnlocked { _ = try call.unlockWithKeptRoot(store) }
     // One that can't be read is removed all the same, and has nothing to show but its id.
     let removed = ids.map { id in collections.lazy.compactMap { try? $0.get(id) }.first }
     let missing: [RecordID]

@@ -387,7 +387,7 @@ extension SourceTable {
       }
       left.remove(id)
       count += 1
-      guard let name = try Self.firstDifference(entry, fieldNames, values) else { return }
+      guard let name = try firstDifference(entry, values) else { return }
       throw ToolError(
         .failed,
         "'\(name)' of row \(row) differs from the record that \(hasIDs ? "is there" : "was imported before")\(outcome)",
@@ -413,13 +413,14 @@ extension SourceTable {
     return ids
   }
 
-  private static func firstDifference(
-    _ entry: DynamicEntry, _ names: [String], _ values: [DynamicValue]
-  ) throws -> String? {
+  private func firstDifference(_ entry: DynamicEntry, _ values: [DynamicValue]) throws -> String? {
     let present = Set(entry.fields.map(\.name))
-    return try zip(names, values).first { name, value in
-      !(present.contains(name) ? try entry.value(name) : .missing).isIdentical(to: value)
-    }?.0
+    return try zip(columns, values).first { column, value in
+      let stored = present.contains(column.name) ? try entry.value(column.name) : .missing
+      // What is missing in a field that is not optional is exported as an empty text.
+      if stored == .missing, !column.isOptional, value == .text("") { return false }
+      return !stored.isIdentical(to: value)
+    }?.0.name
   }
 }
 

@@ -22,6 +22,7 @@ struct PageRun: Sendable {
     let articles = "Sources/Notelog/Notelog.docc/"
     return switch path {
     case "docs/passwords.md": passwords
+    case "docs/a-week.md": week
     case articles + "DamagedStore.md": damagedStore
     case articles + "KeysAndDevices.md": keysAndDevices
     case articles + "FromCoreData.md": FromCoreDataArticle.run
@@ -36,6 +37,15 @@ struct PageRun: Sendable {
     for title in one two three Hello; do notelog add my.notelog title=$title --password-file password >>ids; done
 
     """
+
+  /// An editor's file has to be in memory.
+  private static let week = PageRun(
+    setup: "plain=$(mktemp -d /dev/shm/week.XXXXXX); export XDG_RUNTIME_DIR=$plain",
+    check: { _, shown in
+      for text in ["340 g water", "Cabin", "Oslo", "restored", "350 g water", "all the same"] {
+        #expect(shown.contains(text), "\(text)")
+      }
+    })
 
   private static let passwords = PageRun(
     setup: store + """
