@@ -66,6 +66,30 @@ import Testing
     try expect(script, out)
   }
 
+  /// The bug: a file that ended before the empty line emptied the last text, as one did that an editor could
+  /// not write.
+  @Test func `a text that is not in the file stays, and an empty file changes nothing`() throws {
+    let script = """
+      edit 'printf "title: T9\\n" >$1'; show | tail -2
+      edit ': >$1'; edit 'rm $1; mkfifo $1' body; edit 'rm $1; ln -s /etc/passwd $1' body; show | tail -2
+      """
+    let out = """
+      0
+        title  T9
+        body   World
+      notelog: error: the file is empty
+      64
+      notelog: error: the editor left no file, and nothing was changed
+      2
+      notelog: error: the editor left no file, and nothing was changed
+      2
+        title  T9
+        body   World
+
+      """
+    try expect(script, out)
+  }
+
   /// What an editor would show, or end, in another way.
   @Test(arguments: [
     "", "\\n", "a\\n\\n", "a\\r", "a\\r\\n", "\\n\\nb", "a: b\\n\\nc", "e\\314\\201", "\\033[31m",
@@ -74,7 +98,7 @@ import Testing
     let script = """
       printf '\(text)' | notelog set my.notelog $id title=- $quick
       printf '\(text)' | notelog set my.notelog $id body=- $quick
-      for field in "" title body; do edit true $field; done
+      for field in "" title body; do edit true $field; done | grep -v "left out: title"
       edit 'printf "\\303\\251" >$1' title; notelog get my.notelog $id title $quick | od -An -tx1
       """
     let unchanged = String(repeating: "notelog: note: nothing was changed\n0\n", count: 3)

@@ -183,6 +183,18 @@ import Testing
     try #require(answer.code == 0, "\(answer)")
   }
 
+  /// In Santiago clocks go from midnight to one. The bug: such a day began on the day before.
+  @Test func `a day without a midnight begins when its first hour does`() throws {
+    let script = """
+      quick="--key-file key"; export TZ='<-04>4<-03>,M9.1.6/24,M4.1.6/24'
+      notelog list my.notelog $quick -w 'time=2026-09-05' | wc -l
+      id=$(notelog add my.notelog time=2026-09-06 $quick); notelog get my.notelog $id time $quick; echo
+      notelog list my.notelog $quick -w 'time=2026-09-06' | wc -l
+      notelog list my.notelog $quick -w 'time=2026-09-05' | wc -l
+      """
+    try bench.expect(script, .init(out: "0\n2026-09-06T04:00:00Z\n1\n0\n"))
+  }
+
   @Test func `an id is taken by its first digits wherever one is asked for`() throws {
     let script = """
       quick="--key-file key"

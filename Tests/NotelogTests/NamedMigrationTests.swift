@@ -187,6 +187,21 @@ private struct Interrupted: Error {}
     try second.close()
   }
 
+  /// The bug: records were listed as this process knew them, before it had its turn.
+  @Test func `what another process wrote before is changed too`() throws {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.writing = .leased(idle: .zero)
+    options.lockTimeout = .seconds(60)
+    let key = TemporaryFolder.key
+    let first = try Store.create(at: folder.path, unlocking: key, options: options)
+    let second = try Store.open(at: folder.path, unlocking: key, options: options)
+    try Self.fill(first, 300)
+    #expect(try second.migrate([Self.countUp]).recordCount == 300)
+    try first.close()
+    try second.close()
+  }
+
   @Test func `a crash at any call leaves each to be made once`() throws {
     var options = Store.Options()
     options.segmentByteCount = 16 << 10

@@ -110,6 +110,8 @@ struct Compaction: ~Copyable, Sendable {
     _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
   ) throws(Obstacle) {
     let old = Location(entry, segment: segment.number)
+    // A chunk whose mark does not check is damage, and no record that the index lacks.
+    if entry.kind == .chunk, old.chunk == nil { throw .damaged(segment.number) }
     let supersession: Supersession?
     do throws(StorageError) {
       let isCurrent = try catalog.isCurrent(entry.id, at: old)

@@ -34,7 +34,8 @@ public struct Migration: Sendable {
   ///
   /// - Parameters:
   ///   - name: Its name, which stays what it is: at most 200 bytes of UTF-8, without control characters.
-  ///   - body: What is done. It may be called again where its result could not be written.
+  ///   - body: What is done. It may be called again where its result could not be written. What it writes is
+  ///     one transaction, with its limit (``Limits/transactionBytes``).
   public init(_ name: String, _ body: @escaping @Sendable (inout Transaction) throws -> Void) {
     (self.name, work) = (name, .whole(body))
   }
@@ -106,8 +107,7 @@ extension Store {
 
   /// Makes a change, or what is left of it.
   private func run(_ migration: Migration, before later: [String], _ summary: inout MigrationSummary) throws {
-    var ids: ArraySlice<RecordID> = []
-    if case .records(let all, _) = migration.work { ids = try all(self)[...] }
+    var listed: ArraySlice<RecordID>?
     var isDone = false
     while !isDone {
       if Cancellation.flag?.isSet == true { throw CancellationError() }
@@ -124,13 +124,16 @@ extension Store {
         }
         switch migration.work {
         case .whole(let body): try body(&tx)
-        case .records(_, let change):
+        case .records(let all, let change):
+          // Listed with the turn in hand: what others wrote before is seen.
+          var ids = try listed ?? all(self)[...]
           if let last = progress.last { ids = ids.drop { $0 <= last } }
           let rest = ids
           try summary.change(of: &ids, in: &tx, change)
           if ids.startIndex > rest.startIndex { progress.last = rest[ids.startIndex - 1] }
+          listed = ids
         }
-        progress.isDone = ids.isEmpty
+        progress.isDone = listed?.isEmpty ?? true
         try tx.put(progress)
         isDone = progress.isDone
       }

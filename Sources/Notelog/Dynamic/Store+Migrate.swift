@@ -66,7 +66,9 @@ public struct MigrationSummary: Sendable {
     for id in ids.prefix(count) where tx.batch.byteCount < Self.bytesPerTransaction {
       do {
         if try change(id, &tx) { recordCount += 1 }
-      } catch let error as NotelogError where error.code == .damaged || error.code == .tampered {
+      } catch let error as NotelogError
+        where (error.code == .damaged || error.code == .tampered) && error.record ?? id == id
+      {
         tx.store.journal.noteDamage(error, of: id)
         findings.append(Finding(error, id))
       }

@@ -69,6 +69,7 @@ final class CollectionPlan: Sendable {
   func hasSameRules(as other: CollectionPlan) -> Bool {
     schema.unique == other.schema.unique && digests.count == other.digests.count
       && references.map { fields[$0].number } == other.references.map { other.fields[$0].number }
+      && references.map { fields[$0].target } == other.references.map { other.fields[$0].target }
   }
 
   /// Whether the collection is stored: otherwise it has no records.

@@ -25,13 +25,14 @@ extension Store {
   /// certain any more, and after a crash it may not be. Each old version is checked as reading it would check
   /// it, with all of its sealed values, so their keys must be open. Keys and schemas are never taken back, nor
   /// does a value come back that is under a key, or a generation of one, which was replaced. Rules of
-  /// ``Unique`` and of references hold as for any transaction.
+  /// ``Unique`` and of references are not asked: what was before is what they allowed, or what was older than
+  /// they are.
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: What was taken back.
   /// - Throws: `notFound` where nothing was ever written; `snapshotExpired` where the store was compacted since,
-  ///   or what came last is not certain; `conflict` where the transaction changed schemas, a value's key was
-  ///   replaced, or a rule is against it; `locked`, `missingKey`, `tampered`, `damaged`; what a commit throws.
+  ///   or what came last is not certain; `conflict` where the transaction changed schemas, or a value's key was
+  ///   replaced; `limitExceeded` where what comes back is more than one transaction takes; `locked`, `missingKey`, `tampered`, `damaged`; what a commit throws.
   /// - Complexity: O(*n*) in the number of versions in the store, of which it reads what segments list, and in
   ///   the bytes of its last segment and of what it brings back.
   @discardableResult
@@ -45,6 +46,8 @@ extension Transaction {
     guard store.schemasAreVerified.isSet else {
       throw NotelogError(.locked, "what was before can't be checked: unlock the store to take a change back")
     }
+    // Delete rules would take away what the transaction never touched.
+    checksRules = false
     let journal = store.journal
     // What is to live again must not be left behind meanwhile.
     journal.compactor.enter()

@@ -44,7 +44,7 @@ extension Command {
         help: "a field and its new value"),
     ],
     options: [clear],
-    examples: ["notelog set my.notelog ID stars= --clear body": "takes away a number, and a text"],
+    examples: ["notelog set my.notelog ID stars= body=": "takes a number away, and empties a text"],
     run: setFields)
 
   fileprivate static let clear = Option(

@@ -43,7 +43,7 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
         throw ToolError(.failed, "the editor ended with exit code \(code), and nothing was changed")
       }
       do {
-        let changes = try page.changes(in: try Assignment("the file=@" + file.path).value(as: .text))
+        let changes = try page.changes(in: try file.text())
         if changes.isEmpty {
           Console.say("note", "nothing was changed")
           return .done
@@ -55,7 +55,10 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
         }
         return .done
       } catch {
-        let error = ToolError(any: error)
+        var error = ToolError(any: error)
+        let isChanged = error == changed
+        let now = isChanged ? try? store.entry(id) : nil
+        if isChanged, now == nil { error = removed }
         guard Console.canAsk else { throw error }
         Console.say("error", error.message)
         if let hint = error.hint { Console.say("hint", hint) }
@@ -63,7 +66,7 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
           throw ToolError(.no, "nothing was changed")
         }
         // Who was told that others changed it replaces what they wrote.
-        if error == changed { revision = try store.entry(id).revision }
+        if let now { revision = now.revision }
       }
     }
   }
@@ -71,6 +74,9 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
 
 private let changed = ToolError(
   .busy, "the record was changed meanwhile", hint: "what is saved now replaces these fields")
+
+private let removed = ToolError(
+  .busy, "the record was removed meanwhile", hint: "'notelog add' makes another one of what was written")
 
 // MARK: - The editor, told to write nothing but the file.
 
@@ -94,6 +100,15 @@ private func editorWords(_ environment: [String: String]) throws -> [String] {
   return words
 }
 
+extension EditedFile {
+  /// What it holds now.
+  fileprivate func text() throws -> String {
+    guard isFile else { throw ToolError(.failed, "the editor left no file, and nothing was changed") }
+    guard case .text(let text) = try Assignment("the file=@" + path).value(as: .text) else { return "" }
+    return text
+  }
+}
+
 // MARK: - A record, or a value of it, as text for an editor.
 
 /// What is edited, and what it was before.
@@ -107,25 +122,43 @@ private struct RecordPage {
   init(_ entry: DynamicEntry, of collection: DynamicCollection, only name: String?) throws {
     let fields = try name.map { [try collection.field($0)] } ?? collection.fieldsInUse
     let shown = RecordShown(entry, opening: true, only: Set(fields.map(\.name)))
-    let lastField = name == nil ? fields.last { $0.type == .text } : fields[0]
+    func text(_ field: FieldInfo) -> String? {
+      switch shown.fields.first(where: { $0.name == field.name })?.content {
+      case nil: ""
+      case .value(let value)?: value.shown
+      default: nil
+      }
+    }
+    let texts = fields.filter { $0.type == .text && text($0) != nil }
+    let lastField =
+      name != nil
+      ? fields[0]
+      : texts.last { text($0)?.contains(where: \.isNewline) == true }
+        ?? texts.last { !$0.name.isNamedLikeSecret } ?? texts.last
+    var leftOut: [String] = []
     for field in fields where field.type != .bytes || name != nil {
       guard field.type != .bytes else {
         throw ToolError.usage(
           "bytes are no text to edit", hint: "'notelog get' and 'notelog set' take a file")
       }
-      let text: String
-      switch shown.fields.first(where: { $0.name == field.name })?.content {
-      case nil: text = ""
-      case .value(let value)?: text = value.shown
-      case let content? where name != nil:
-        throw ToolError(.failed, "'\(field.name)' can't be edited: \(RecordShown.text(content))")
-      default: continue
+      guard let text = text(field) else {
+        if name != nil, let content = shown.fields.first(where: { $0.name == field.name })?.content {
+          throw ToolError(.failed, "'\(field.name)' can't be edited: \(RecordShown.text(content))")
+        }
+        leftOut.append(field.name)
+        continue
       }
       if field.name == lastField?.name {
         last = (field, text)
       } else if !text.contains(where: \.isNewline) {
         lines.append((field, text))
+      } else {
+        leftOut.append(field.name)
       }
+    }
+    if !leftOut.isEmpty {
+      Console.say(
+        "note", "left out: \(leftOut.joined(separator: ", ")); each can be edited alone, by its name")
     }
   }
 
@@ -136,16 +169,21 @@ private struct RecordPage {
   }
 
   /// The values that are others than before.
-  func changes(in edited: DynamicValue) throws -> [String: DynamicValue] {
-    guard case .text(let text) = edited else { return [:] }
+  func changes(in text: String) throws -> [String: DynamicValue] {
+    // An editor that could not write leaves nothing.
+    if text.isEmpty, !lines.isEmpty { throw ToolError.usage("the file is empty") }
     var texts: [(field: FieldInfo, before: String, now: String)] = []
     var rest = Substring(text)
+    var isBelow = lines.isEmpty
     while !lines.isEmpty, !rest.isEmpty {
       // What one character is to Swift may be two to an editor: CR and LF.
       let end = rest.utf8.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
       let line = rest[..<end]
       rest = Substring(rest.utf8[end...].dropFirst())
-      if line.isEmpty { break }
+      if line.isEmpty {
+        isBelow = true
+        break
+      }
       let named = lines.filter { line.hasPrefix($0.field.name + ":") }
       guard let (field, before) = named.max(by: { $0.field.name.count < $1.field.name.count }) else {
         throw ToolError.usage(
@@ -155,7 +193,11 @@ private struct RecordPage {
       let value = line.dropFirst(field.name.count + 1)
       texts.append((field, before, String(value.first == " " ? value.dropFirst() : value)))
     }
-    if let last {
+    if last == nil, rest.contains(where: { !$0.isWhitespace }) {
+      throw ToolError.usage("there is no field for the text behind the empty line")
+    }
+    // Without the empty line the last text was taken away.
+    if let last, isBelow {
       if rest.utf8.last == UInt8(ascii: "\n") { rest = Substring(rest.utf8.dropLast()) }
       texts.append((last.field, last.text, String(rest)))
     }

@@ -104,7 +104,9 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
     for collection in collections {
       let entries = removed.compactMap { $0?.collection == collection.name ? $0 : nil }
       if entries.isEmpty { continue }
-      var rows = try call.rows(form, of: collection, in: store, collection.fieldsToList)
+      // What is gone is found by its whole id only.
+      let fields = try collection.fieldsToList.map(collection.field)
+      var rows = RecordRows(form, fields, isUTC: call.has(.utc), id: \.shown)
       for entry in entries { try rows.add(RecordShown(entry, opening: store.isUnlocked), noting: outcome) }
       try rows.finish()
     }

@@ -21,8 +21,8 @@ extension Command {
       records that were added are removed. It prints which. That is a change too: 'undo' once more takes it back.
       'import' commits many times; the last of them is taken back.
 
-      What was before has to be there. After a compaction that is not certain, and after a crash it may not be: then nothing is
-      changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
+      What was before has to be there. After a compaction that is not certain, and a large removal may bring one at once; after a crash
+      it may not be there. What comes back has to fit one change, of 64 MiB. Otherwise nothing is changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
       opened first, to check it.
       """,
     positionals: [.store], options: [.json], run: undoLast)

@@ -104,16 +104,22 @@ enum Shell: String, CaseIterable, Sendable {
       _notelog() {
         local IFS=$'\n' line word=${COMP_WORDS[COMP_CWORD]}
         [[ $word != = ]] || word=
+        # As the shell will read them: without quotes, and with the home folder.
+        local -a words=("${COMP_WORDS[@]:1:COMP_CWORD}")
+        words=("${words[@]//[\\\"\']/}")
+        words=("${words[@]/#\~\//$HOME/}")
+        compopt +o filenames 2>/dev/null
         COMPREPLY=()
         while read -r line; do
           case $line in
-            :files) COMPREPLY+=($(compgen -f -- "$word")) ;;
-            :folders) COMPREPLY+=($(compgen -d -- "$word")) ;;
+            :files) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$word")) ;;
+            :folders) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -d -- "$word")) ;;
             *) COMPREPLY+=("${line%%$'\t'*}") ;;
           esac
-        done < <(notelog complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        done < <(notelog complete -- "${words[@]}" 2>/dev/null)
+        [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
       }
-      complete -o filenames -F _notelog notelog
+      complete -F _notelog notelog
 
       """#
     case .zsh:

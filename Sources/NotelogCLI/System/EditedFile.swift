@@ -65,17 +65,30 @@ final class EditedFile: Sendable {
     return code
   }
 
+  /// Whether it is a file still: a program may have put a link or a pipe in its place.
+  var isFile: Bool { Self.size(of: path) != nil }
+
+  /// The size of a file that has this name only; nil of what is none, or has others.
+  private static func size(of path: String) -> Int? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    guard attributes?[.type] as? FileAttributeType == .typeRegular, attributes?[.referenceCount] as? Int == 1
+    else { return nil }
+    return attributes?[.size] as? Int
+  }
+
   /// Overwrites the file and what lies beside it, and removes them.
   func remove() {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      // What a link leads to is none of ours. A file with holes may be of any size.
+      guard let size = Self.size(of: folder + "/" + name) else { continue }
       // SAFETY: the path outlives the call, and the flags ask for no mode argument.
       let opened = unsafe open(folder + "/" + name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard let file = Descriptor(owning: opened) else { continue }
-      let size = lseek(file.number, 0, SEEK_END)
-      guard size > 0, lseek(file.number, 0, SEEK_SET) == 0 else { continue }
-      let zeros = [UInt8](repeating: 0, count: Int(size))
-      // SAFETY: bytes are bytes.
-      _ = unsafe Descriptor.write(zeros.span.bytes, to: file.number)
+      let zeros = [UInt8](repeating: 0, count: 1 << 16)
+      for _ in 0...min(size, 64 << 20) / zeros.count {
+        // SAFETY: bytes are bytes.
+        guard unsafe Descriptor.write(zeros.span.bytes, to: file.number) == 0 else { break }
+      }
     }
     try? FileManager.default.removeItem(atPath: folder)
   }

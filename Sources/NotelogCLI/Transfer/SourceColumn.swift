@@ -104,6 +104,15 @@ struct SourceColumn {
   ///
   /// - Throws: Where it is none, or nothing, and the column is not optional.
   func value(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
+    let value = try anyValue(cell, row: row)
+    guard value.roughByteCount <= Assignment.bytesMax else {
+      throw ToolError(
+        .failed, "row \(row), column '\(name)': the value is longer than \(Assignment.bytesMax >> 20) MiB")
+    }
+    return value
+  }
+
+  private func anyValue(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
     let value: DynamicValue?
     var shown: String?
     switch cell {
@@ -269,19 +278,5 @@ extension SourceColumn {
     description.target = target
     description.deleteRule = reference.rule == .nullify && !isOptional ? .refuse : reference.rule
     return description
-  }
-
-  private static let secretParts = [
-    "password", "passwd", "passphrase", "passcode", "pincode", "secret", "token", "credential", "apikey",
-    "privatekey", "mnemonic",
-  ]
-  /// They are words of their own, or `spin` were a secret.
-  private static let secretWords: Set = ["pin", "pwd", "pw", "pass", "cvv", "cvc", "otp", "totp"]
-
-  /// Whether its name says that its values are secrets.
-  var isNamedLikeSecret: Bool {
-    let words = name.matches(of: /\p{Lu}?\p{Ll}+|\p{Lu}+/).map { $0.output.lowercased() }
-    return Self.secretParts.contains(where: words.joined().contains)
-      || !Self.secretWords.isDisjoint(with: words)
   }
 }

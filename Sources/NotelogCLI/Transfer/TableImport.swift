@@ -192,7 +192,7 @@ extension SourceTable {
       let isToBeSealed = column.isNamed(in: wishes.sealed)
       if let there { columns[index].field = try field(column, in: there, sealing: isToBeSealed) }
       columns[index].isProposedSecret =
-        there == nil && wishes.plain == nil && !isToBeSealed && column.isNamedLikeSecret
+        there == nil && wishes.plain == nil && !isToBeSealed && column.name.isNamedLikeSecret
       columns[index].isSealed =
         columns[index].field?.isSealed ?? wishes.plain.map { !column.isNamed(in: $0) }
         ?? (isToBeSealed || columns[index].isProposedSecret)
@@ -425,7 +425,7 @@ extension SourceTable {
 }
 
 extension DynamicValue {
-  fileprivate var roughByteCount: Int {
+  var roughByteCount: Int {
     switch self {
     case .text(let text): 32 + text.utf8.count
     case .bytes(let bytes), .json(let bytes): 32 + bytes.count

@@ -67,7 +67,7 @@ extension DynamicCollection {
       case .greater: return try .field(name, .atLeast, end)
       }
     }
-    let value = try Assignment("\(name)=\(text)").value(as: field.type)
+    let value = try field.type.value(typed: text, for: name)
     guard case .text(let text) = value, let number = Double(text), meaning != .equal, meaning != .unequal
     else {
       return try .field(name, meaning, value)

@@ -84,8 +84,17 @@ enum Moment {
     guard let most, let first = start(text) else { return seconds(text).map { $0..<$0 } }
     // So much later it is the next one, if not its beginning.
     let next = Self.text(first + Double(most)).flatMap { start($0.prefix(count)) } ?? Double(years.upperBound)
-    func moment(_ local: Double) -> Double { isUTC ? local : local - localOffset(local - localOffset(local)) }
-    return moment(first)..<max(moment(first), moment(next))
+    // Where clocks are put back, a local time is two moments; where they are put forward, it is none, and what
+    // comes next is meant.
+    func moments(_ local: Double) -> [Double] {
+      if isUTC { return [local] }
+      let day = Double(secondsPerDay)
+      let both = [local - localOffset(local - day), local - localOffset(local + day)]
+      let found = both.filter { $0 + localOffset($0) == local }
+      return found.isEmpty ? [both[0]] : found
+    }
+    let beginning = moments(first).min() ?? first
+    return beginning..<max(beginning, moments(next).max() ?? next)
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }

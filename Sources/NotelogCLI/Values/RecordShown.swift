@@ -149,10 +149,27 @@ extension DynamicCollection {
     return Dictionary(uniqueKeysWithValues: values)
   }
 
-  /// What a list shows unless told otherwise: the plain fields and the first sealed text.
+  /// What a list shows unless told otherwise: the plain fields, and the first sealed text that is not named
+  /// like a secret.
   var fieldsToList: [String] {
-    let title = fieldsInUse.first { $0.isSealed && $0.type == .text }?.name
+    let title = fieldsInUse.first { $0.isSealed && $0.type == .text && !$0.name.isNamedLikeSecret }?.name
     return fieldsInUse.filter { !$0.isSealed || $0.name == title }.map(\.name)
+  }
+}
+
+extension String {
+  private static let secretParts = [
+    "password", "passwd", "passphrase", "passcode", "pincode", "secret", "token", "credential", "apikey",
+    "privatekey", "mnemonic",
+  ]
+  /// They are words of their own, or `spin` were a secret.
+  private static let secretWords: Set = ["pin", "pwd", "pw", "pass", "cvv", "cvc", "otp", "totp"]
+
+  /// Whether a field of this name has secrets, as it seems.
+  var isNamedLikeSecret: Bool {
+    let words = matches(of: /\p{Lu}?\p{Ll}+|\p{Lu}+/).map { $0.output.lowercased() }
+    return Self.secretParts.contains(where: words.joined().contains)
+      || !Self.secretWords.isDisjoint(with: words)
   }
 }
 

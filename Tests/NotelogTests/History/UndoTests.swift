@@ -26,6 +26,13 @@ private struct Pet: Record {
   }
 }
 
+/// What a pet was before it had a rule.
+private struct LoosePet: Record {
+  var id = RecordID()
+  var owner: RecordID?
+  static let schema = Schema<LoosePet>("pet") { Plain("owner", \.owner, indexed: true) }
+}
+
 @Suite struct UndoTests {
   let folder: TemporaryFolder
   let store: Store
@@ -162,6 +169,20 @@ private struct Pet: Record {
     #expect(throws: NotelogError(.conflict, "")) {
       try store.write { tx in _ = try tx.put(Owner(name: "Ann")) }
     }
+  }
+
+  /// Before there was a rule a record may have referred to none. The bug: what it came to refer to was taken
+  /// back, and the record was deleted.
+  @Test func `what was not touched stays, whatever rule there is on it`() throws {
+    let (owner, pet) = (Owner(name: "Bob"), LoosePet(owner: RecordID()))
+    try store.putAll([Owner(name: "Cy")])
+    try store.putAll([LoosePet(owner: owner.id), pet])
+    try store.migrate(Pet.self)
+    try store.putAll([owner])
+    #expect(try store.undoLast().removed == [owner.id])
+    #expect(try store.query(Pet.self).count() == 2)
+    try store.write { tx in _ = try tx.delete(Pet.self, pet.id) }
+    #expect(try store.undoLast().restored == [pet.id])
   }
 
   /// Who writes to the files puts a version there that never was, with checksums that fit. Here it replaces

@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/System/LocalTime.swift
