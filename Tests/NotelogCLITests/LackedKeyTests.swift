@@ -90,7 +90,7 @@ import Testing
     let script = """
       printf 'open sesame\\n' >password; quick="--password-file password"
       notelog verify my.notelog $quick 2>/dev/null | grep -E '^verdict'
-      for command in "dump my.notelog --unlock" "list my.notelog" "export my.notelog --as jsonl"; do
+      for command in "dump my.notelog --unlock" "list my.notelog -f name -f pin" "export my.notelog --as jsonl"; do
         notelog $command $quick >out 2>err; echo $? $(grep -c Ada out); cat err
       done
       """
