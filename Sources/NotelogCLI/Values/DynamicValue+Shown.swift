@@ -122,3 +122,8 @@ extension FieldType {
     return text
   }
 }
+
+extension RecordID {
+  /// The id as a lower-case UUID.
+  var shown: String { uuid.uuidString.lowercased() }
+}

@@ -100,9 +100,6 @@ extension DynamicEntry {
 }
 
 extension RecordID {
-  /// The id as a lower-case UUID.
-  var shown: String { uuid.uuidString.lowercased() }
-
   /// Reads an id from the command line.
   init(argument: String) throws {
     guard let id = RecordID(argument) else { throw ToolError.usage("'\(argument)' is not an id") }
