@@ -217,10 +217,9 @@ extension Journal {
     _ found: FoundSegment, end: Int, unsynced: Range<Int>? = nil, _ catalog: Catalog, _ storage: any Storage
   ) throws(StorageError) -> Head {
     let file = try storage.openFile(FileName.segment(found.number), .update)
-    let segment = Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
-    let known = catalog.segments[found.number]
-    segment.addLive(known?.liveBytes ?? 0)
-    segment.show(upTo: known?.visibleEnd ?? 0)
+    let segment =
+      catalog.segments[found.number]?.reopened(in: file)
+      ?? Segment(number: found.number, kind: .log, salt: found.salt, file: file, entry: nil)
     catalog.segments.insert(segment)
     let range = if let unsynced { unsynced } else { try found.closing()?.range ?? 0..<end }
     // What was last appended to it can't be known to be on the medium.

@@ -64,6 +64,11 @@ final class Segment: Sendable {
     return Segment(number: number, kind: kind, salt: salt, file: file, entry: entry, figures: figures)
   }
 
+  /// The same, to be appended to.
+  func reopened(in file: any StorageFile) -> Segment {
+    Segment(number: number, kind: kind, salt: salt, file: file, entry: nil, figures: figures)
+  }
+
   /// The bytes of live frames in it, with their footer entries. Chunks count once it is known which of them
   /// live.
   var liveBytes: Int { recordBytes + figures.chunks.load(ordering: .relaxed) }

@@ -295,6 +295,21 @@ import Testing
     try reader.close()
   }
 
+  /// The bug: a head that was opened anew counted its chunks among its records.
+  @Test func `the index says how many bytes live also after the lock was given back and taken again`() throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.create()
+    try store.write { tx in try tx.put(Note(title: "first")) }
+    // From here on it is known which chunks live.
+    try store.compact()
+    try store.write { tx in try tx.put(Film(frames: [UInt8](repeating: 7, count: 100_000))) }
+    try store.suspend()
+    try store.resume()
+    try store.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).findings == [])
+  }
+
   @Test func `observing ends where others' commits can't be taken in, and refreshing says why`() async throws
   {
     let folder = try TemporaryFolder()
