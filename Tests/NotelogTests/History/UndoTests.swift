@@ -117,6 +117,22 @@ private struct LoosePet: Record {
     #expect(try store.get(Leaflet.self, sheet.id)?.count == 3)
   }
 
+  /// The last transaction stands in a segment that nothing died in, and what it replaced in one that goes.
+  @Test func `after a compaction that left the last transaction where it was nothing is taken back`() throws {
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    for scan in 0..<2 {
+      try store.putAll([Leaflet(id: sheet.id, title: "\(scan)", scan: noise(12_000, seed: UInt64(scan)))])
+    }
+    let summary = try store.compact()
+    try #require(summary.removedSegments > 0, "\(summary)")
+    #expect(throws: NotelogError(.snapshotExpired, "")) { try store.undoLast() }
+    #expect(try store.get(Leaflet.self, sheet.id)?.title == "1")
+    try store.close()
+  }
+
   @Test func `schemas, rotations and values under replaced keys are not taken back`() throws {
     let fresh = Store.Options()
     let other = try TemporaryFolder()
@@ -234,6 +250,30 @@ private struct LoosePet: Record {
       #expect(try damaged.get(Leaflet.self, sheet.id)?.count == 3)
       try damaged.close()
     }
+  }
+
+  /// Nobody can tell whose the frames were that are lost with their segment's footer.
+  @Test func `where frames are lost nothing is taken back`() throws {
+    var options = Store.Options()
+    options.segmentByteCount = 16 << 10
+    let disk = SimulatedDisk()
+    let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
+    var places: [FrameAddress] = []
+    for scan in 0..<3 {
+      try store.putAll([Leaflet(id: sheet.id, title: "\(scan)", scan: noise(12_000, seed: UInt64(scan)))])
+      places.append(try #require(try store.journal.catalog.location(of: sheet.id.bytes)).place)
+    }
+    try store.close()
+    let name = FileName.segment(places[1].segment)
+    var bytes = try #require(disk.contents(name))
+    try #require(places[1].segment < places[2].segment && bytes.count < 20_000)
+    for offset in places[1].offset..<bytes.count { bytes[offset] = 0xff }
+    disk.replace(name, with: bytes)
+    let damaged = try Store.open(in: disk, unlocking: TemporaryFolder.key, options: options)
+    let error = #expect(throws: NotelogError.self) { try damaged.undoLast() }
+    #expect(error?.code == .damaged || error?.code == .snapshotExpired)
+    #expect(try damaged.get(Leaflet.self, sheet.id)?.title == "2")
+    try damaged.close()
   }
 
   /// A process that follows had let the value go when it was replaced.
