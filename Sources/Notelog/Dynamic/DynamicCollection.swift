@@ -2,8 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
-import Synchronization
 
 /// A collection whose records are read and written by field name, as the stored schema describes them.
 ///

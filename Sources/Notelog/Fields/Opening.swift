@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 import Synchronization
 
 /// Opens fields of a store's records.

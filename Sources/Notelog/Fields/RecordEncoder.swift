@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 /// Gathers the fields of one record after another; its memory is used again, so that it allocates nothing for
 /// long.

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 extension FieldOpener {
   /// A value as it is when it is sealed under another key: opened and sealed, padding and all.

@@ -2,7 +2,6 @@
 // them.
 
 import NotelogBase
-internal import CSystem
 
 /// An entry of the index: a fingerprint of a record's id, and the place of its newest frame.
 struct IndexEntry: Hashable, Sendable, BitwiseCopyable {

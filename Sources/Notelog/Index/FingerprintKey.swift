@@ -1,7 +1,6 @@
 // From a record's id to the 64 bits that the index knows it by: docs/format-derived.md §31.
 
 import NotelogBase
-import NotelogFormat
 
 /// The key of the index's hash, SipHash-1-3: ids can be chosen by others, and must not be chosen so that they
 /// collide.

@@ -1,6 +1,5 @@
 // The records of collection 0, which an opening needs at once: docs/format-derived.md §31.
 
-import NotelogFormat
 import NotelogBase
 
 /// The ids of collection 0's records. They are few: what a store says of itself.

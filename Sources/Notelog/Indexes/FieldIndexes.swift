@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogStorage
 
 /// Ordered indexes over indexed plain fields.
 ///

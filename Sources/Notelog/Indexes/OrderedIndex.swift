@@ -1,8 +1,6 @@
 // Sort keys in order, with the ids of the records that had them.
 
 import NotelogBase
-import NotelogFormat
-import NotelogStorage
 
 /// The first 16 bytes of a sort key, and a record's id.
 ///

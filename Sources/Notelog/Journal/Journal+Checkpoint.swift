@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 extension Journal {
   /// Writes a checkpoint of the index, so that the next opening need not go through what was written since

@@ -1,7 +1,6 @@
 // The automatic policy: compaction that is due, by name or by whoever writes. FORMAT.md §24, "Space".
 
 import NotelogFormat
-import NotelogStorage
 import NotelogBase
 import Synchronization
 

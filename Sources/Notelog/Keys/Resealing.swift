@@ -3,7 +3,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 /// How many live values are sealed under which generation of a key.
 public struct SealedValueCounts: Sendable {

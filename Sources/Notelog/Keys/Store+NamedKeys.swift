@@ -1,6 +1,5 @@
 // Named keys: made, looked up, and shredded (docs/format-keyring.md 10.6, 10.10).
 
-import NotelogBase
 import NotelogCrypto
 
 extension Store {

@@ -1,6 +1,5 @@
 // Creating, opening and closing a store.
 
-import NotelogFormat
 import NotelogStorage
 import NotelogBase
 import NotelogCrypto

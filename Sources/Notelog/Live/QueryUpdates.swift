@@ -1,7 +1,5 @@
 // A query that is asked again whenever its answer may have changed.
 
-import NotelogBase
-
 /// What a query finds, each time that changes: what `Query.updates()` returns.
 struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
   let query: Query<R>

@@ -1,7 +1,5 @@
 // What somebody reads of a store, read again whenever it may have changed.
 
-import NotelogBase
-
 extension Store {
   /// What a closure reads of a moment of the store, now and after each commit.
   ///

@@ -3,7 +3,6 @@
 import NotelogBase
 import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 /// Says that the caller holds the log's gate: only entering it makes one.
 struct GateHeld: ~Copyable {

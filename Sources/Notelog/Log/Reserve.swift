@@ -1,6 +1,5 @@
 // Space set aside for the day when the disk is full: FORMAT.md §23.
 
-import NotelogBase
 import NotelogFormat
 import NotelogStorage
 

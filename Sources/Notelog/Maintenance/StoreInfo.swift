@@ -4,7 +4,6 @@ import NotelogFormat
 import NotelogBase
 import NotelogCrypto
 import NotelogStorage
-import Synchronization
 
 /// Figures about a store; all of them are known without a key.
 public struct StoreInfo: Sendable {

@@ -1,7 +1,5 @@
 // Figures about what a query finds: how many, the least, the greatest, the sum.
 
-import NotelogBase
-
 extension Query {
   /// How many records there are, limit and offset applied; those that can't be read are left out, as in
   /// `entries()`.

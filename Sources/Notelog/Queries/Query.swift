@@ -1,7 +1,5 @@
 // Finding, sorting and counting the records of a type.
 
-import NotelogBase
-
 /// A question about a collection's records at one moment: refined step by step, asked by `entries()`,
 /// `first()`, `count()`, `min(of:)`, `max(of:)` or `sum(of:)`.
 ///

@@ -1,7 +1,6 @@
 // Sorting what a query finds, by one field or by several.
 
 import NotelogBase
-import NotelogCrypto
 
 /// A field that records are sorted by, and how.
 struct OrderKey: Sendable {

@@ -1,7 +1,6 @@
 // Choosing the way by which a query gets to its records.
 
 import NotelogBase
-import NotelogCrypto
 
 extension Search {
   /// Reading a record by its id costs as much as going past so many in a scan: measured in the journal, 6 of

@@ -1,7 +1,6 @@
 // What a query asks, whatever type its records have, and the answer.
 
 import NotelogBase
-import NotelogCrypto
 
 /// A question about a collection's records: conditions, an order, a page.
 struct Question: Sendable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 extension Store {
   /// The ordered index of a field, made if there is none yet. nil where some record lacks the field, and

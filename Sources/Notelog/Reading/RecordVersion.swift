@@ -1,7 +1,6 @@
 // A record's history: the versions that compaction has not removed yet.
 
 public import Foundation
-import NotelogBase
 import NotelogFormat
 
 /// A version of a record that the store still has.

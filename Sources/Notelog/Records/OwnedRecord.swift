@@ -1,6 +1,5 @@
 // A record as it lies in the store, sealed fields and all.
 
-import NotelogFormat
 import NotelogBase
 
 /// A record's bytes, its sealed fields still sealed; it pins nothing in the store.

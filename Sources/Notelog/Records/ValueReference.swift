@@ -1,7 +1,6 @@
 // What stands in a record for a value that left it (FORMAT.md 8).
 
 import NotelogBase
-import NotelogFormat
 import NotelogCrypto
 
 /// A reference to a large value: its id and its length, in clear, and a seal that binds both to the field.

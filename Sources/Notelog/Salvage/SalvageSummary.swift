@@ -1,8 +1,6 @@
 // What salvaging saved, and what it could not: docs/maintenance.md, "Salvage".
 
 import NotelogBase
-import NotelogFormat
-import NotelogStorage
 
 /// What became of a store that was salvaged.
 public struct SalvageSummary: Sendable {

@@ -3,7 +3,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogStorage
 
 /// Every record's newest version, and where it can be copied from.
 struct SalvageTable {

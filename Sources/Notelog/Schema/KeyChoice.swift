@@ -1,7 +1,6 @@
 // The keys that a field of the record chooses among (FORMAT.md 9.1).
 
 import NotelogBase
-import NotelogCrypto
 
 /// A named key that records may choose for a field, by having its name in another field.
 struct KeyChoice: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // A collection's schema as the store keeps it (FORMAT.md 9).
 
 import NotelogBase
-import NotelogFormat
 
 /// What the store knows of a collection: its fields, their numbers, and what they were called at first.
 struct StoredSchema: Hashable, Sendable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 import Synchronization
 
 extension Store {

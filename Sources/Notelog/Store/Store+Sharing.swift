@@ -3,9 +3,7 @@
 import Foundation
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 import NotelogStorage
-import Synchronization
 
 extension Store {
   /// Waits for what is being written, and gives the store's lock back: other processes may write. Reads go

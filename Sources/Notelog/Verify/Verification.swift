@@ -1,6 +1,5 @@
 // What verifying a store found: data, made by whoever looks at bytes.
 
-import NotelogBase
 import NotelogFormat
 
 /// What verifying a store found.

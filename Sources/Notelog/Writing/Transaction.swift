@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 /// What must be so for a record to be written.
 public enum WriteCondition: Sendable, Hashable {

@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 extension Transaction {
   /// Checks what has been written so far against the rules of ``Unique``, as the commit will in the end.

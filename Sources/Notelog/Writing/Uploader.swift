@@ -3,7 +3,6 @@
 public import Foundation
 import NotelogBase
 import NotelogCrypto
-import NotelogFormat
 
 /// A value written to a store, but not yet part of a record: an update that sets a field to it makes it one.
 ///

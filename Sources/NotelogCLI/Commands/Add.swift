@@ -1,5 +1,4 @@
 // `notelog add STORE [COLLECTION] NAME=VALUE...` and `notelog set STORE ID NAME=VALUE...`.
-import Foundation
 import Notelog
 
 extension Command {

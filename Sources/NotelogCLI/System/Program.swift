@@ -1,6 +1,5 @@
 // Other programs, started without a shell.
 import CSystem
-import Dispatch
 import Foundation
 import Synchronization
 

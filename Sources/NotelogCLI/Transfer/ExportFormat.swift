@@ -1,5 +1,4 @@
 // Records as others read them: SQL text, comma-separated values, JSON lines.
-import Foundation
 import Notelog
 
 enum ExportFormat: String, CaseIterable {

@@ -1,5 +1,4 @@
 // A column of a table on its way in: what its values are, or what the field that takes them has them be.
-import Foundation
 import Notelog
 
 /// What a row has in one column, before anybody knows what the column is.

@@ -1,6 +1,5 @@
 // A table of something else, as `import` takes it: columns whose types are known, and rows in an order that stays.
 
-import Foundation
 import Notelog
 
 /// What the command line says of tables that are imported.

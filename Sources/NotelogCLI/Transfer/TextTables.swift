@@ -1,6 +1,4 @@
 // Tables that are text: comma-separated values (RFC 4180) with names in the first line, and JSON lines.
-import Foundation
-import Notelog
 
 /// Opens what is imported anew, for each going through it.
 typealias Opening = () throws -> LineReader

@@ -1,5 +1,4 @@
 // `name=value` on a command line: text as it is, `@file` for a file's contents, `-` for standard input.
-import Foundation
 import Notelog
 
 /// One field's new value, as the command line gives it.

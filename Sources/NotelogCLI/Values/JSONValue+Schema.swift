@@ -1,5 +1,4 @@
 // The schema of `init --schema FILE`: JSON that names collections and their fields.
-import Foundation
 import Notelog
 
 extension JSONValue {

@@ -1,6 +1,5 @@
 // A record as `get`, `list` and `dump` show it.
 
-import Foundation
 import Notelog
 
 /// A record's fields, opened or not, and what could not be opened.
