@@ -6,43 +6,34 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
 
   /// Asks the query again and again.
   struct Iterator: AsyncIteratorProtocol, Sendable {
-    let query: Query<R>
-    let news: ChangeSubscription
+    private let query: Query<R>
+    private var answers: ValueUpdates<[Entry<R>]>.Iterator
     /// The records as they were shown.
     private var shown: [(id: RecordID, revision: UInt64)] = []
-    private var isBegun = false
+
+    var news: ChangeSubscription { answers.news }
 
     init(_ query: Query<R>) {
       self.query = query
-      // One commit's names at most: that something has changed is all that it is told.
-      let news = ChangeSubscription(R.schema.description.allNames, nil, waitingCountMax: 1)
-      self.news = query.store.observe(news)
+      let names = R.schema.description.allNames
+      answers = ValueUpdates(store: query.store, names: names) { try query.entriesInOrder() }
+        .makeAsyncIterator()
     }
 
     /// What the query finds, once that has changed; nil when the store is closed, or the task cancelled.
     ///
     /// - Throws: What asking the query throws.
     mutating func next() async throws -> QueryUpdate<R>? {
-      while true {
-        let isFirst = !isBegun
-        isBegun = true
-        if !isFirst {
-          // What is as it was at one moment does not change.
-          guard query.moment == nil, await news.next() != nil else { return nil }
-        }
-        let query = query
-        let entries: [Entry<R>]
-        do { entries = try await offPool { () throws in try query.entriesInOrder() } } catch let error
-          as NotelogError where error.code == .closed
-        {
-          // The store was closed between the news and the question.
-          return nil
-        }
+      let isFirst = !answers.isBegun
+      // What is as it was at one moment does not change.
+      if !isFirst, query.moment != nil { return nil }
+      while let entries = try await answers.next() {
         let update = QueryUpdate(entries, since: shown)
         if !isFirst, update.isEmpty { continue }
         shown = entries.map { ($0.id, $0.revision) }
         return update
       }
+      return nil
     }
   }
 

@@ -19,30 +19,38 @@ extension Store {
   public func updates<Value: Sendable>(
     _ read: @escaping @Sendable (StoreSnapshot) throws -> Value
   ) -> some AsyncSequence<Value, any Error> & Sendable {
-    ValueUpdates(store: self, read: read)
+    ValueUpdates(store: self) { try read(self.snapshot()) }
   }
 }
 
-private struct ValueUpdates<Value: Sendable>: AsyncSequence, Sendable {
+/// What a closure reads, each time that it may have changed.
+struct ValueUpdates<Value: Sendable>: AsyncSequence, Sendable {
   let store: Store
-  let read: @Sendable (StoreSnapshot) throws -> Value
+  /// The names of the collection that is read; nil where it may be any.
+  var names: [String]?
+  let read: @Sendable () throws -> Value
 
+  /// Reads again and again.
   struct Iterator: AsyncIteratorProtocol, Sendable {
-    let updates: ValueUpdates
+    private let read: @Sendable () throws -> Value
     let news: ChangeSubscription
-    private var isBegun = false
+    private(set) var isBegun = false
 
     init(_ updates: ValueUpdates) {
-      self.updates = updates
-      news = updates.store.observe(ChangeSubscription(nil, nil, waitingCountMax: 1))
+      read = updates.read
+      // One commit's names at most: that something has changed is all that it is told.
+      news = updates.store.observe(ChangeSubscription(updates.names, nil, waitingCountMax: 1))
     }
 
+    /// What is read, once something has changed; nil when the store is closed, or the task cancelled.
+    ///
+    /// - Throws: What reading throws.
     mutating func next() async throws -> Value? {
       if isBegun, await news.next() == nil { return nil }
       isBegun = true
-      let (store, read) = (updates.store, updates.read)
-      do { return try await offPool { () throws in try read(store.snapshot()) } } catch let error
-        as NotelogError where error.code == .closed
+      let read = read
+      do { return try await offPool { () throws in try read() } } catch let error as NotelogError
+        where error.code == .closed
       {
         // The store was closed between the news and the question.
         return nil
@@ -50,5 +58,6 @@ private struct ValueUpdates<Value: Sendable>: AsyncSequence, Sendable {
     }
   }
 
+  /// Begins to observe.
   func makeAsyncIterator() -> Iterator { Iterator(self) }
 }
