@@ -123,10 +123,17 @@ private struct RecordPage {
     let fields = try name.map { [try collection.field($0)] } ?? collection.fieldsInUse
     let shown = RecordShown(entry, opening: true, only: Set(fields.map(\.name)))
     func text(_ field: FieldInfo) -> String? {
-      switch shown.fields.first(where: { $0.name == field.name })?.content {
-      case nil: ""
-      case .value(let value)?: value.shown
-      default: nil
+      guard let found = shown.fields.first(where: { $0.name == field.name }) else { return "" }
+      if case .value(let value) = found.content { return value.shown }
+      return nil
+    }
+    if name != nil {
+      if fields[0].type == .bytes {
+        throw ToolError.usage(
+          "bytes are no text to edit", hint: "'notelog get' and 'notelog set' take a file")
+      }
+      if let content = shown.fields.first?.content, text(fields[0]) == nil {
+        throw ToolError(.failed, "'\(fields[0].name)' can't be edited: \(RecordShown.text(content))")
       }
     }
     let texts = fields.filter { $0.type == .text && text($0) != nil }
@@ -136,21 +143,11 @@ private struct RecordPage {
       : texts.last { text($0)?.contains(where: \.isNewline) == true }
         ?? texts.last { !$0.name.isNamedLikeSecret } ?? texts.last
     var leftOut: [String] = []
-    for field in fields where field.type != .bytes || name != nil {
-      guard field.type != .bytes else {
-        throw ToolError.usage(
-          "bytes are no text to edit", hint: "'notelog get' and 'notelog set' take a file")
-      }
-      guard let text = text(field) else {
-        if name != nil, let content = shown.fields.first(where: { $0.name == field.name })?.content {
-          throw ToolError(.failed, "'\(field.name)' can't be edited: \(RecordShown.text(content))")
-        }
-        leftOut.append(field.name)
-        continue
-      }
-      if field.name == lastField?.name {
+    for field in fields where field.type != .bytes {
+      let text = text(field)
+      if let text, field.name == lastField?.name {
         last = (field, text)
-      } else if !text.contains(where: \.isNewline) {
+      } else if let text, !text.contains(where: \.isNewline) {
         lines.append((field, text))
       } else {
         leftOut.append(field.name)

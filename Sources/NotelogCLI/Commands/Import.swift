@@ -313,18 +313,11 @@ private struct ImportBatch {
     where !["id", "collection", "revision", "possiblyStale", "fields"].contains(member.name) {
       throw ToolError(.failed, "a record has no member '\(member.name)'")
     }
-    var id = RecordID()
-    if let given = json["id"] {
-      guard case .string(let text) = given, let read = RecordID(text) else {
-        throw ToolError(.failed, "the id is none")
-      }
-      id = read
+    guard let id = json["id"].map({ $0.string.flatMap { RecordID($0) } }) ?? RecordID() else {
+      throw ToolError(.failed, "the id is none")
     }
-    var name: String?
-    if let given = json["collection"] {
-      guard case .string(let text) = given else { throw ToolError(.failed, "the collection is no text") }
-      name = text
-    }
+    let name = json["collection"]?.string
+    if name == nil, json["collection"] != nil { throw ToolError(.failed, "the collection is no text") }
     guard case .object(let fields)? = json["fields"] else {
       throw ToolError(.failed, "the fields are missing")
     }
@@ -340,16 +333,12 @@ private struct ImportBatch {
     pending.add(id, values, to: collection, byteCount: line.count)
   }
 
-  private mutating func collection(
-    given name: String?
-  ) throws -> (DynamicCollection, [String: FieldInfo]) {
+  private mutating func collection(given name: String?) throws -> (DynamicCollection, [String: FieldInfo]) {
     if let found = known[name] { return found }
     let collection = try store.collection(given: name)
-    let fields = Dictionary(
-      collection.fieldsInUse.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    let found = (collection, fields)
-    known[name] = found
-    return found
+    let fields = Dictionary(uniqueKeysWithValues: collection.fieldsInUse.map { ($0.name, $0) })
+    known[name] = (collection, fields)
+    return (collection, fields)
   }
 
   private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {

@@ -34,7 +34,9 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
   guard let new = call.value(of: Command.to) else {
     throw ToolError.usage("--to is missing", hint: "usage: notelog salvage STORE --to NEW")
   }
-  let storeID = try call.value(of: Command.storeID).map { try RecordID(argument: $0) }
+  let given = call.value(of: Command.storeID)
+  let storeID = given.flatMap { RecordID($0) }
+  if let given, storeID == nil { throw ToolError.usage("'\(given)' is not an id") }
   // What is wrong with the password is said before the work is done.
   let credential = try SecretSource.given(call)
   try call.checkPath()

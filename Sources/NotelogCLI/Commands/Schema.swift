@@ -112,16 +112,11 @@ private struct SchemaChange {
 
 extension Invocation {
   /// Says what will change, asks, and changes it.
-  fileprivate func change(_ plan: (Store, _ collection: DynamicCollection?) throws -> SchemaChange) throws
-    -> ExitCode
-  {
+  fileprivate func change(_ plan: (Store) throws -> SchemaChange) throws -> ExitCode {
     try withStore(
       .required,
       asking: { store in
-        let isNew = command.words == Command.schemaAdd.words || command.words == Command.schemaSeal.words
-        // By its first name too, which is never another's.
-        let found = try? store.collection(positionals[1])
-        let change = try plan(store, isNew ? found : try found ?? store.collection(given: positionals[1]))
+        let change = try plan(store)
         for line in change.words { Console.say("note", line) }
         if !has(.yes) { try Console.confirm("change the schema?") }
         return change
@@ -137,7 +132,8 @@ extension Invocation {
 private func addFields(_ call: Invocation) throws -> ExitCode {
   let isSealed = call.command.words == Command.schemaSeal.words
   let key = call.value(of: Command.under) ?? defaultKeyName
-  return try call.change { store, collection in
+  return try call.change { store in
+    let collection = try? store.collection(call.positionals[1])
     var change = SchemaChange(name: collection?.name ?? call.positionals[1])
     if collection == nil { change.words.append("the collection '\(change.name)' is made") }
     if isSealed, !store.info().keys.contains(where: { $0.name == key }) {
@@ -159,8 +155,8 @@ private func addFields(_ call: Invocation) throws -> ExitCode {
 
 private func rename(_ call: Invocation) throws -> ExitCode {
   let new = call.positionals[call.positionals.count - 1]
-  return try call.change { store, collection in
-    guard let collection else { throw ToolError(.no, "there is no such collection") }
+  return try call.change { store in
+    let collection = try store.collection(everNamed: call.positionals[1])
     guard call.positionals.count > 3 else {
       if let known = try? store.collection(new), known.number != collection.number {
         throw ToolError(.failed, "there is a collection '\(new)' already")
@@ -185,8 +181,8 @@ private func rename(_ call: Invocation) throws -> ExitCode {
 }
 
 private func retireFields(_ call: Invocation) throws -> ExitCode {
-  try call.change { store, collection in
-    guard let collection else { throw ToolError(.no, "there is no such collection") }
+  try call.change { store in
+    let collection = try store.collection(everNamed: call.positionals[1])
     let fields = try call.positionals.dropFirst(2).map { try collection.field($0) }
     var counts: [Int: Int] = [:]
     try collection.query().onDamage { _ in }.forEach { entry in
@@ -194,11 +190,17 @@ private func retireFields(_ call: Invocation) throws -> ExitCode {
       return true
     }
     let words = fields.map { field in
-      let records = counted(counts[field.number] ?? 0, "record")
-      return
-        "'\(field.name)' of '\(collection.name)' is retired for good, with its values in \(records)"
+      "'\(field.name)' of '\(collection.name)' is retired for good, with its values in "
+        + counted(counts[field.number] ?? 0, "record")
     }
     return SchemaChange(name: collection.name, retiring: fields.map(\.name), words: words)
+  }
+}
+
+extension Store {
+  /// The collection of a name, or of a first name, which is never another's.
+  fileprivate func collection(everNamed name: String) throws -> DynamicCollection {
+    try (try? collection(name)) ?? collection(given: name)
   }
 }
 

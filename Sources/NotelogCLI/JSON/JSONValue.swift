@@ -21,6 +21,9 @@ enum JSONValue: Equatable, Sendable {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
   }
+
+  /// The text that it is; nil where it is something else.
+  var string: String? { if case .string(let text) = self { text } else { nil } }
 }
 
 /// What stands for itself in a JSON document.

@@ -103,33 +103,26 @@ struct SourceColumn {
   ///
   /// - Throws: Where it is none, or nothing, and the column is not optional.
   func value(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
-    let value = try anyValue(cell, row: row)
-    guard value.roughByteCount <= Assignment.bytesMax else {
-      throw ToolError(
-        .failed, "row \(row), column '\(name)': the value is longer than \(Assignment.bytesMax >> 20) MiB")
+    func failure(_ words: String) -> ToolError {
+      ToolError(.failed, "row \(row), column '\(name)': \(words)")
     }
-    return value
-  }
-
-  private func anyValue(_ cell: SourceCell, row: Int64) throws -> DynamicValue {
     let value: DynamicValue?
     var shown: String?
     switch cell {
-    case .empty, .json(.null):
-      // In a column of texts that are not optional, an empty cell can be nothing else than an empty text.
-      if case .empty = cell, !isOptional, type == .text { return .text("") }
-      value = isOptional ? .missing : nil
+    // In a column of texts that are not optional, an empty cell can be nothing else than an empty text.
+    case .empty where !isOptional && type == .text: value = .text("")
+    case .empty, .json(.null): value = isOptional ? .missing : nil
     case .word(let text), .json(.string(let text)):
       shown = text
       value = self.value(text)
+    case .value(let typed) where typed.type == type: value = typed
     case .value(.bytes(let bytes)):
-      if type == .bytes { return .bytes(bytes) }
       shown = DynamicValue.bytes(bytes).description.uppercased()
       // Core Data keeps a UUID as its bytes.
       value = type == .uuid && bytes.count == 16 ? .uuid(RecordID(bytes: bytes).uuid) : nil
     case .value(let typed):
       shown = typed.shown
-      value = typed.type == type ? typed : type == .text ? .text(typed.shown) : nil
+      value = type == .text ? .text(typed.shown) : nil
     case .json(let json):
       let text = String(decoding: json.text, as: UTF8.self)
       shown = text
@@ -147,14 +140,13 @@ struct SourceColumn {
         default: type.value(json: json)
         }
     }
-    if let value { return value }
-    let place = "row \(row), column '\(name)': "
-    guard let shown else {
-      throw ToolError(.failed, place + "there is no value, and the field is not optional")
+    if let value {
+      if value.roughByteCount <= Assignment.bytesMax { return value }
+      throw failure("the value is longer than \(Assignment.bytesMax >> 20) MiB")
     }
+    guard let shown else { throw failure("there is no value, and the field is not optional") }
     // What goes into a sealed field is not quoted.
-    let words = isSealed ? "the value" : "'\(Self.short(shown))'"
-    throw ToolError(.failed, place + "\(words) is not \(type.named) value")
+    throw failure("\(isSealed ? "the value" : "'\(Self.short(shown))'") is not \(type.named) value")
   }
 
   /// The beginning of what is long.

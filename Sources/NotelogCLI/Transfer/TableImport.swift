@@ -405,10 +405,10 @@ extension SourceTable {
   private func ids(in collection: DynamicCollection) throws -> Set<RecordID> {
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
+      if Interrupt.isRequested { throw ToolError.interrupted }
       if row(of: entry.id) != nil { ids.insert(entry.id) }
-      return !Interrupt.isRequested
+      return true
     }
-    if Interrupt.isRequested { throw ToolError.interrupted }
     return ids
   }
 

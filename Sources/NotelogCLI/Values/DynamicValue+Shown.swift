@@ -116,10 +116,7 @@ extension FieldType {
 
   /// The text of an object's only member, if it has that name.
   private static func only(_ name: String, _ json: JSONValue) -> String? {
-    guard case .object(let members) = json, members.count == 1, case .string(let text)? = json[name] else {
-      return nil
-    }
-    return text
+    if case .object(let members) = json, members.count == 1 { json[name]?.string } else { nil }
   }
 }
 

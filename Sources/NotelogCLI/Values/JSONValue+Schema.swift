@@ -27,7 +27,7 @@ extension JSONValue {
     return try rows.enumerated().map { index, row in
       let place = "collection \(index + 1)"
       try row.check(has: ["name", "fields"], place)
-      guard case .string(let name)? = row["name"], case .array(let fields)? = row["fields"] else {
+      guard let name = row["name"]?.string, case .array(let fields)? = row["fields"] else {
         throw ToolError(.failed, "\(place) needs a name and a list of fields")
       }
       guard names.insert(name).inserted else {
@@ -53,7 +53,7 @@ extension JSONValue {
       "revealsEquality", "ignoresCase",
     ]
     try check(has: known, place)
-    guard case .string(let name)? = self["name"], case .string(let typeName)? = self["type"] else {
+    guard let name = self["name"]?.string, let typeName = self["type"]?.string else {
       throw ToolError(.failed, "\(place) needs a name and a type")
     }
     let type = try FieldType(named: typeName, of: place)
@@ -63,12 +63,9 @@ extension JSONValue {
     let optional = try flag("optional", place)
     let reveals = try flag("revealsEquality", place)
     let ignoresCase = try flag("ignoresCase", place)
-    var key: String?
-    if let given = self["key"] {
-      guard case .string(let name) = given else {
-        throw ToolError(.failed, #""key" of \#(place) is no key's name"#)
-      }
-      key = name
+    let key = self["key"]?.string
+    if key == nil, self["key"] != nil {
+      throw ToolError(.failed, #""key" of \#(place) is no key's name"#)
     }
     let choice = try keyChoice(place)
     guard try flag("sealed", place) else {
@@ -91,17 +88,13 @@ extension JSONValue {
   /// The field that names the key of each record's value, and the keys that it may name.
   private func keyChoice(_ place: String) throws -> (field: String, keys: [String])? {
     if self["keyFrom"] == nil, self["keys"] == nil { return nil }
-    guard case .string(let field)? = self["keyFrom"], case .array(let names)? = self["keys"] else {
+    guard let field = self["keyFrom"]?.string, case .array(let names)? = self["keys"] else {
       throw ToolError(
         .failed, #"\#(place) needs both "keyFrom", a field's name, and "keys", a list of names"#)
     }
-    let keys = try names.map { name in
-      guard case .string(let name) = name else {
-        throw ToolError(.failed, #""keys" of \#(place) lists what is no name"#)
-      }
-      return name
-    }
-    return (field, keys)
+    let keys = names.compactMap(\.string)
+    if keys.count == names.count { return (field, keys) }
+    throw ToolError(.failed, #""keys" of \#(place) lists what is no name"#)
   }
 
   private func flag(_ name: String, _ place: String) throws -> Bool {

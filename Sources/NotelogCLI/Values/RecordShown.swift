@@ -98,14 +98,6 @@ extension DynamicEntry {
   }
 }
 
-extension RecordID {
-  /// Reads an id from the command line.
-  init(argument: String) throws {
-    guard let id = RecordID(argument) else { throw ToolError.usage("'\(argument)' is not an id") }
-    self = id
-  }
-}
-
 extension RecordShown {
   /// The record without what is too long, or not opened.
   var exported: RecordShown {
