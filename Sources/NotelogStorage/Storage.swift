@@ -89,10 +89,9 @@ extension StorageFile {
 
   /// Where a file takes nothing while it is open, it stays open.
   package func endWriting() {}
-}
 
-/// What is only read, and so need not say how it is written.
-extension StorageFile {
+  // What is only read need not say how it is written.
+
   package func write(_ bytes: RawSpan, at offset: Int) throws(StorageError) -> Int { throw readOnly(.write) }
   package func allocate(_ range: Range<Int>) throws(StorageError) { throw readOnly(.allocate) }
   package func truncate(to byteCount: Int) throws(StorageError) { throw readOnly(.truncate) }
@@ -201,9 +200,7 @@ extension Storage {
   package func makeNamesDurable(in folder: String = "") throws(StorageError) {
     try retryingInterruptions { () throws(StorageError) in try syncFolder(folder) }
   }
-}
 
-extension Storage {
   /// The names in a folder, in no particular order; one that is not UTF-8 is none of ours and is left out.
   package func names(in folder: String) throws(StorageError) -> [String] {
     var names: [String] = []
@@ -373,9 +370,7 @@ extension StorageFile {
       try body(buffer.bytes, place)
     }
   }
-}
 
-extension StorageFile {
   /// Takes a range of another file's bytes.
   ///
   /// - Returns: Their checksum.
@@ -388,9 +383,7 @@ extension StorageFile {
     }
     return checksum
   }
-}
 
-extension StorageFile {
   /// Promises space by the system's own means.
   ///
   /// - Returns: Whether it has any.

@@ -44,9 +44,7 @@ extension Store {
       _ = flag.exchange(true)
     }
   }
-}
 
-extension Store {
   /// Creates a store in a folder that is missing or empty, with what the closure puts into it. As the other,
   /// without blocking the caller's thread: the closure runs elsewhere.
   public static func create(

@@ -102,13 +102,8 @@ extension BackupManifest {
     /// A segment, or the log's end, of which something does not check in the store.
     case damaged = 2
 
-    var suffix: String {
-      switch self {
-      case .segment: ".segment"
-      case .end: ".end"
-      case .damaged: ".damaged"
-      }
-    }
+    /// What a file's name ends in: the case's own name.
+    var suffix: String { ".\(self)" }
   }
 
   /// One file: a segment, or the log's end.

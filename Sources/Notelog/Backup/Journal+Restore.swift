@@ -90,9 +90,7 @@ extension Journal {
     try target.move(name + FileName.partialSuffix, to: name)
     return isSound ? [] : [Finding(.backupFile, segment: part.entry.number)]
   }
-}
 
-extension Journal {
   /// Begins a branch in the log's last segment, which is not finished. A header that does not check stays as
   /// it is: the damage is to be seen.
   private static func beginBranch(

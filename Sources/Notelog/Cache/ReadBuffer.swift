@@ -192,9 +192,7 @@ extension Segment {
     }
     return start
   }
-}
 
-extension Segment {
   /// What the header of the content frame at an offset says, and its envelope's length; nothing where it does
   /// not check.
   func frameEntry(at offset: Int, _ cache: BlockCache) throws(StorageError) -> FooterEntry? {

@@ -94,9 +94,7 @@ extension Store {
       throw error
     }
   }
-}
 
-extension Store {
   /// What is not as it should be beside the log: of the keyring and the schemas as they were when the store
   /// was opened.
   var findingsBesideLog: [Finding] {
@@ -147,9 +145,7 @@ extension Verification {
     for part in found { add(part.counts) }
     for error in found.flatMap({ $0.errors }).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
   }
-}
 
-extension Verification {
   /// Names the lost records as far as anything does, and counts the others.
   fileprivate mutating func noteLost(_ store: Store?) {
     let names = store?.registry.withLock { $0.byNumber.mapValues(\.plan.schema.name) } ?? [:]

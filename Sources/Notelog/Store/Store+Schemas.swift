@@ -172,11 +172,10 @@ extension Store {
     return SchemaRegistry.Stored(
       plan: try CollectionPlan(schema, storeID: storeID, vault), bytes: bytes, mac: mac)
   }
-}
 
-// The keyring counts the schemas' revisions, so that nobody takes a schema away, or puts an earlier one back:
-// INV-M7.
-extension Store {
+  // MARK: - The keyring counts the schemas' revisions, so that nobody takes a schema away, or puts an earlier
+  // one back: INV-M7.
+
   /// How many revisions the keyring counts that the stored schemas lack: some were lost or taken away, or are
   /// earlier ones. No schema is stored then, until ``acceptSchemas()``.
   public var missingSchemaRevisions: Int {

@@ -37,9 +37,7 @@ extension Store {
   /// - Complexity: O(*n*) in what was committed or compacted since.
   @discardableResult
   public func refresh() throws -> Bool { try journal.refresh() }
-}
 
-extension Store {
   /// Takes in what others have changed beside records whenever their records are taken in; and now once,
   /// where the log and the keyring were not read under the store's lock: a whole rotation may have ended in
   /// between.

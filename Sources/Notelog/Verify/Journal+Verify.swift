@@ -204,9 +204,7 @@ extension Examination {
     }
     return outcome
   }
-}
 
-extension Examination {
   /// The mark of the last clean close, where the file `lock` says that there is one and the log breaks there.
   /// It costs nothing: the next opening takes the store for one that was not closed.
   fileprivate var brokenCloseMark: Finding? {

@@ -136,9 +136,7 @@ extension Keyring {
   private static func ascends(_ values: [some Comparable]) -> Bool {
     zip(values, values.dropFirst()).allSatisfy { $0 < $1 }
   }
-}
 
-extension Keyring {
   /// Puts a named key into its table, in the place of the one of the same number.
   mutating func put(_ key: NamedKey) {
     let index = namedKeys.firstPlace(notBelow: UInt32(key.number)) { UInt32($0.number) }
