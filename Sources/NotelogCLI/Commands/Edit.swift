@@ -43,7 +43,11 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
         throw ToolError(.failed, "the editor ended with exit code \(code), and nothing was changed")
       }
       do {
-        let changes = try page.changes(in: try file.text())
+        guard file.isFile else {
+          throw ToolError(.failed, "the editor left no file, and nothing was changed")
+        }
+        let text = try Assignment("the file=@" + file.path).value(as: .text)
+        let changes = try page.changes(in: text.shown)
         if changes.isEmpty {
           Console.say("note", "nothing was changed")
           return .done
@@ -98,15 +102,6 @@ private func editorWords(_ environment: [String: String]) throws -> [String] {
     words.append("-R")
   }
   return words
-}
-
-extension EditedFile {
-  /// What it holds now.
-  fileprivate func text() throws -> String {
-    guard isFile else { throw ToolError(.failed, "the editor left no file, and nothing was changed") }
-    guard case .text(let text) = try Assignment("the file=@" + path).value(as: .text) else { return "" }
-    return text
-  }
 }
 
 // MARK: - A record, or a value of it, as text for an editor.

@@ -183,12 +183,8 @@ private func importTables(
     Console.say("note", "sealed, as named like secrets: \(names); --plain A,B says what stays in the clear")
   }
   if call.has(Command.propose) { return .done }
-  if isAsking {
-    try Console.out.write("take \(tables.count == 1 ? "it" : "them")? [y/N] ")
-    try Console.out.flush()
-    guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-      throw ToolError(.no, "nothing was imported")
-    }
+  if isAsking, try !Console.ask("take \(tables.count == 1 ? "it" : "them")?", on: Console.out) {
+    throw ToolError(.no, "nothing was imported")
   }
   return try call.withStore(.required) { store in
     // What does not fit is said before anything is written.
@@ -198,9 +194,9 @@ private func importTables(
       tables.count == 1 ? "" : " of " + Escaping.line(table.collectionName)
     }
     for (table, knownCount) in zip(tables, knownCounts) {
-      let progress = Progress("importing", unit: "rows")
-      defer { progress.finish() }
-      let newCount = try Interrupt.deferred { try table.write(into: store, besides: knownCount, progress) }
+      let newCount = try withProgress("importing", unit: "rows") { progress in
+        try table.write(into: store, besides: knownCount, progress)
+      }
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""
       try Console.out.write("imported   \(newCount) records\(name(table))\(known)\n")
     }

@@ -41,9 +41,11 @@ enum Console {
   }
 
   /// Asks on the terminal, where nothing but the return key is the answer that is proposed.
-  static func ask(_ question: String, proposing proposed: Bool = false) throws -> Bool {
-    let answers = proposed ? " [Y/n] " : " [y/N] "
-    try Output(descriptor: STDERR_FILENO).writeNow(Escaping.line(question) + answers)
+  static func ask(
+    _ question: String, proposing proposed: Bool = false,
+    on output: Output = Output(descriptor: STDERR_FILENO)
+  ) throws -> Bool {
+    try output.writeNow(Escaping.line(question) + (proposed ? " [Y/n] " : " [y/N] "))
     guard let answer = readLine()?.lowercased() else { return false }
     return answer.isEmpty ? proposed : ["y", "yes"].contains(answer)
   }
@@ -170,16 +172,12 @@ final class Progress: Sendable {
 
   private func words(_ done: Int, _ total: Int, _ seconds: Double) -> String {
     let rate = Double(done) / seconds
-    let speed = unit.map { "\(Int(rate)) \($0)/s" } ?? Self.megabytes(rate)
+    let tenths = Int(rate / 100_000)
+    let speed = unit.map { "\(Int(rate)) \($0)/s" } ?? "\(tenths / 10).\(tenths % 10) MB/s"
     guard total > 0 else { return "\(done) \(unit ?? "bytes"), \(speed)" }
     let left = Int(min(1e9, Double(max(0, total - done)) / max(rate, 1e-9)).rounded(.up))
     let time = left < 120 ? "\(left) s" : left < 7200 ? "\(left / 60) min" : "\(left / 3600) h"
     return "\(min(99, Int(Double(done) / Double(total) * 100))) %, \(speed), \(time) left"
-  }
-
-  private static func megabytes(_ rate: Double) -> String {
-    let tenths = Int(rate / 100_000)
-    return "\(tenths / 10).\(tenths % 10) MB/s"
   }
 
   /// Ends the line with 100 % where all was done, and wipes it where it was not: what follows stands alone.

@@ -16,12 +16,6 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case usage = 64
   case interrupted = 130
 
-  /// Takes in how a part of the work ended: damage is said before all else, and what was left out before what
-  /// went well.
-  mutating func combine(with part: ExitCode) {
-    if part == .damage || part == .leftOut && self != .damage { self = part }
-  }
-
   /// What the code means, as help and man page say it.
   var meaning: String {
     switch self {

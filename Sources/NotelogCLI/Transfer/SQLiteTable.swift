@@ -155,7 +155,7 @@ struct SQLiteFile {
       return column
     }
     let isWithoutRowID = list.contains { $0[0] == table && $0[2] == "1" }
-    // The rows, each a line: its number, and its values as `valueExpression` has them.
+    // The rows, each a line: its number, and its values as `rows` has them.
     let query = Self.rows(table, taken.map(\.name), found, isWithoutRowID: isWithoutRowID, part.entity)
     let key = found.filter { $0.keyPlace > 0 }
     let path = path
@@ -230,18 +230,16 @@ struct SQLiteFile {
     let row = ["rowid", "_rowid_", "oid"].first { !known.contains($0) } ?? "rowid"
     let number = isWithoutRowID ? "row_number() OVER (ORDER BY \(key.joined(separator: ", ")))" : row
     let order = isWithoutRowID ? key.joined(separator: ", ") : row
-    let values = columns.map { valueExpression(SourceTable.quoted($0)) }
+    // A letter for the kind, then digits: nothing in a value is taken for the end of it.
+    let values = columns.map(SourceTable.quoted).map { column in
+      """
+      CASE typeof(\(column)) WHEN 'null' THEN 'N' WHEN 'integer' THEN 'I' || \(column) \
+      WHEN 'real' THEN 'R' || printf('%!.26g', \(column)) WHEN 'text' THEN 'T' || hex(\(column)) ELSE 'B' || hex(\(column)) END
+      """
+    }
     let condition = entity.map { " WHERE CAST(Z_ENT AS TEXT) = '\($0)'" } ?? ""
     return
       "SELECT \(([number] + values).joined(separator: ", ")) FROM \(SourceTable.quoted(table))\(condition) ORDER BY \(order)"
-  }
-
-  /// A letter for the kind, then digits: nothing in a value is taken for the end of it.
-  private static func valueExpression(_ column: String) -> String {
-    """
-    CASE typeof(\(column)) WHEN 'null' THEN 'N' WHEN 'integer' THEN 'I' || \(column) \
-    WHEN 'real' THEN 'R' || printf('%!.26g', \(column)) WHEN 'text' THEN 'T' || hex(\(column)) ELSE 'B' || hex(\(column)) END
-    """
   }
 
   private static func cell(_ part: ArraySlice<UInt8>, _ column: String, _ row: Int64) throws -> SourceCell {

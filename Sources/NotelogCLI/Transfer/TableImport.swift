@@ -339,7 +339,7 @@ extension SourceTable {
   /// Writes the rows that have no record yet. What was interrupted goes on when it is run again.
   ///
   /// - Returns: How many records were written.
-  func write(into store: Store, besides knownCount: Int, _ progress: Progress) throws -> Int {
+  func write(into store: Store, besides knownCount: Int, _ progress: (Int, Int) -> Bool) throws -> Int {
     let collection = try store.collection(given: collectionName)
     let names = fieldNames
     var newCount = 0
@@ -351,7 +351,7 @@ extension SourceTable {
         newCount += 1
         if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
       }
-      _ = progress.update(newCount + knownCount, of: rowCount)
+      _ = progress(newCount + knownCount, rowCount)
     }
     try batch.commit(to: store, .flushed)
     return newCount

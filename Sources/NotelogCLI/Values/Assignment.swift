@@ -60,7 +60,9 @@ struct Assignment: Sendable {
 
   /// Where the value comes from, if it may be too long to be held and the field takes it piece by piece.
   func stream(into field: FieldInfo) throws -> Input? {
-    guard field.isStreamable, let input = try input() else { return nil }
+    guard field.isSealed, field.type == .bytes, !field.isPadded, !field.isCompressed, !field.revealsEquality,
+      let input = try input()
+    else { return nil }
     let isShort = input.byteCount.map { $0 <= Self.bytesMax } ?? false
     return isShort && !isStandardInput ? nil : input
   }
@@ -84,13 +86,6 @@ struct Assignment: Sendable {
   }
 }
 
-extension FieldInfo {
-  /// Whether the field takes a value piece by piece, as the library does.
-  fileprivate var isStreamable: Bool {
-    isSealed && type == .bytes && !isPadded && !isCompressed && !revealsEquality
-  }
-}
-
 extension FieldType {
   /// The value that somebody writes for a field: of what is no text, nothing is no value.
   func value(typed text: String, for name: String) throws -> DynamicValue {
@@ -98,16 +93,13 @@ extension FieldType {
     if self == .date, text == "now" { return .date(Moment.now) }
     if let value = value(of: text) { return value }
     // The text is not quoted: it may have been meant for a sealed field, or come from a file.
-    throw ToolError.usage("\(name) takes \(named) value", hint: formHint)
+    throw ToolError.usage(
+      "\(name) takes \(named) value",
+      hint: self == .date
+        ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
+        : nil)
   }
 
   /// The type's name as a sentence has it: `a date`, `an integer`.
   var named: String { (self == .integer || self == .unsigned ? "an " : "a ") + name }
-
-  /// How a value is written, where its name does not say it.
-  fileprivate var formHint: String? {
-    self == .date
-      ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
-      : nil
-  }
 }

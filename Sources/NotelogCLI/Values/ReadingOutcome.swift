@@ -52,7 +52,8 @@ final class ReadingOutcome: Sendable {
     state.withLock { state in
       // Something is found.
       if state.code == .no { state.code = .done }
-      state.code.combine(with: part)
+      // Damage is said before all else, and what was left out before what went well.
+      if part == .damage || part == .leftOut && state.code != .damage { state.code = part }
       state.readCount += 1
       progress.update(state.readCount, of: total)
     }

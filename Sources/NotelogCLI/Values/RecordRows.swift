@@ -45,7 +45,10 @@ struct RecordRows {
       let id: Table.Cell = (shownID(record.entry.id), .dim)
       return try table.add([id] + fields.map { cell(contents[$0.name] ?? .value(.missing), of: $0) })
     }
-    let values = [record.entry.id.shown] + fields.map { Self.text(contents[$0.name]) }
+    // Nothing where there is no value, or it can't be opened.
+    let values =
+      [record.entry.id.shown]
+      + fields.map { if case .value(let value)? = contents[$0.name] { value.shown } else { "" } }
     if form == .tsv {
       return try Console.out.write(values.map(Escaping.cell).joined(separator: "\t") + "\n")
     }
@@ -64,12 +67,6 @@ struct RecordRows {
     guard staleCount > 0, form != .json else { return }
     Console.say(
       "warning", "\(counted(staleCount, "record")) may have changed in what is lost: 'get' says of each")
-  }
-
-  /// A value as scripts get it; nothing where there is none, or it can't be opened.
-  private static func text(_ content: RecordShown.Content?) -> String {
-    if case .value(let value)? = content, value != .missing { return value.shown }
-    return ""
   }
 
   /// A value in a table.

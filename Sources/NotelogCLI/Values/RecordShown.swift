@@ -42,19 +42,17 @@ struct RecordShown {
         if let count = try entry.longByteCount(field) { return (field.name, .long(byteCount: count)) }
         return (field.name, .value(try entry.value(field.name)))
       } catch {
-        return (field.name, Self.content(of: field, error))
+        let error = error as? NotelogError ?? NotelogError(.damaged, "\(error)")
+        // A field whose key is not to be had is sealed, not broken.
+        guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
+          return (field.name, .failed(error))
+        }
+        let isKeyMissing = error.code == .missingKey
+        return (
+          field.name, .sealed(byteCount: field.storedByteCount, key: key, isKeyMissing: isKeyMissing)
+        )
       }
     }
-  }
-
-  /// A field whose key is not to be had is sealed, not broken.
-  private static func content(of field: DynamicEntry.Field, _ error: any Error) -> Content {
-    let error = error as? NotelogError ?? NotelogError(.damaged, "\(error)")
-    guard let key = field.keyNumber, error.code == .locked || error.code == .missingKey else {
-      return .failed(error)
-    }
-    return .sealed(
-      byteCount: field.storedByteCount, key: key, isKeyMissing: error.code == .missingKey)
   }
 
   /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
