@@ -146,9 +146,7 @@ public struct StorageError: Error, Equatable, Sendable {
     self.name = name
     self.errno = errno
   }
-}
 
-extension StorageError {
   /// The folder that it is about; empty where the name is no path.
   package var folder: String {
     switch call {

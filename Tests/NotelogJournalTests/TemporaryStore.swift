@@ -56,6 +56,14 @@ extension Journal {
   func records() throws(NotelogError) -> [ID16] { try snapshot().records() }
 }
 
+extension Verification {
+  /// Whether nothing is damaged, in the log or in the index that an opening would take.
+  var isSound: Bool {
+    !report.isDamaged && index.wrongEntryCount == 0 && !index.listsOtherSchemas && index.segments.isEmpty
+      && index.orders.isEmpty
+  }
+}
+
 extension JournalOptions {
   /// Small segments, so that switches are common.
   static var small: JournalOptions {

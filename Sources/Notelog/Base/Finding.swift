@@ -259,9 +259,7 @@ struct RecoveryReport: Equatable, Sendable {
   }
   var isDamaged: Bool { verdict.isDamaged }
   var tornByteCount: Int { torn.reduce(0) { $0 + $1.byteCount } }
-}
 
-extension RecoveryReport {
   /// Adds what was found after a recovery: what that found missing it has not brought back.
   mutating func merge(_ later: RecoveryReport) {
     checkpoint = later.checkpoint

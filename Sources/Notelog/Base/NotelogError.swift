@@ -121,9 +121,7 @@ public struct NotelogError: Error, Sendable {
     self.offset = offset
     self.errno = errno
   }
-}
 
-extension NotelogError {
   /// An error that is about the store as a whole, which its message names.
   init(_ code: Code, _ message: String, in path: String, cause: StorageError? = nil) {
     self.init(code, path.isEmpty ? message : "'\(path)': \(message)", errno: cause?.errno)

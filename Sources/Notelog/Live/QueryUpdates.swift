@@ -16,8 +16,11 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
     init(_ query: Query<R>) {
       self.query = query
       let names = R.schema.description.allNames
-      answers = ValueUpdates(store: query.store, names: names) { try query.entriesInOrder() }
-        .makeAsyncIterator()
+      answers = ValueUpdates(store: query.store, names: names) {
+        let entries = try query.entries()
+        // By id where no order was asked for, so that the same answer looks the same.
+        return query.question.keys.isEmpty ? entries.sorted { $0.id < $1.id } : entries
+      }.makeAsyncIterator()
     }
 
     /// What the query finds, once that has changed; nil when the store is closed, or the task cancelled.
@@ -60,11 +63,5 @@ extension Query where R: Record {
   /// itself, from when it was made.
   public func updates() -> some AsyncSequence<QueryUpdate<R>, any Error> & Sendable {
     QueryUpdates(query: self)
-  }
-
-  /// The records found, by id where no order was asked for, so that the same answer looks the same.
-  fileprivate func entriesInOrder() throws -> [Entry<R>] {
-    let entries = try entries()
-    return question.keys.isEmpty ? entries.sorted { $0.id < $1.id } : entries
   }
 }

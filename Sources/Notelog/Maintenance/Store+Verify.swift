@@ -136,7 +136,13 @@ extension Verification {
       parts.withLock { $0.append(found) }
     }
     self.wasUnlocked = wasUnlocked
-    noteLost(store)
+    // The lost records are named as far as anything does it, and the others counted.
+    let names = store?.registry.withLock { $0.byNumber.mapValues(\.plan.schema.name) } ?? [:]
+    lostRecords = lost.map {
+      LostRecord(id: RecordID($0.id), collection: names[$0.collection], revision: $0.sequence)
+    }
+    let known = try? store?.journal.lostRecordCount(in: report.damages)
+    lostRecordCount = max(lostRecords.count, known ?? 0)
     let found = parts.withLock { $0 }
     let withoutSchema = found.reduce(into: [:]) { $0.merge($1.withoutSchema, uniquingKeysWith: +) }
     for (collection, count) in withoutSchema.sorted(by: { $0.key < $1.key }) {
@@ -144,16 +150,6 @@ extension Verification {
     }
     for part in found { add(part.counts) }
     for error in found.flatMap({ $0.errors }).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
-  }
-
-  /// Names the lost records as far as anything does, and counts the others.
-  fileprivate mutating func noteLost(_ store: Store?) {
-    let names = store?.registry.withLock { $0.byNumber.mapValues(\.plan.schema.name) } ?? [:]
-    lostRecords = lost.map {
-      LostRecord(id: RecordID($0.id), collection: names[$0.collection], revision: $0.sequence)
-    }
-    let known = try? store?.journal.lostRecordCount(in: report.damages)
-    lostRecordCount = max(lostRecords.count, known ?? 0)
   }
 }
 
@@ -298,7 +294,13 @@ struct RecordVerifier: ~Copyable {
     _ value: RawSpan, _ entry: FieldEntry, _ index: Int, _ plan: CollectionPlan, _ id: RecordID,
     _ bytes: RawSpan
   ) throws(NotelogError) {
-    try plan.fields[index].type.check(value, isOptional: plan.fields[index].isOptional)
+    let (type, isOptional) = (plan.fields[index].type, plan.fields[index].isOptional)
+    // Nearly all that is long is text, and no string is needed to tell whether it is one.
+    if type == .text, !isOptional {
+      guard value.isUTF8 else { throw NotelogError(.damaged, "a text value is not UTF-8") }
+    } else {
+      _ = try DynamicValue(loading: value, as: type, isOptional: isOptional)
+    }
     if plan.hasDigests { try plan.checkDigest(of: value, entry, index, id, in: bytes, opener.vault) }
   }
 
@@ -323,17 +325,5 @@ struct RecordVerifier: ~Copyable {
       if store.isShredded(key) { return .shredded }
     }
     return .tried
-  }
-}
-
-extension FieldType {
-  /// Refuses bytes that are no value of the type.
-  fileprivate func check(_ bytes: RawSpan, isOptional: Bool) throws(NotelogError) {
-    // Nearly all that is long is text, and no string is needed to tell whether it is one.
-    guard self == .text, !isOptional else {
-      _ = try DynamicValue(loading: bytes, as: self, isOptional: isOptional)
-      return
-    }
-    guard bytes.isUTF8 else { throw NotelogError(.damaged, "a text value is not UTF-8") }
   }
 }

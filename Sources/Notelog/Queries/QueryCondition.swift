@@ -87,17 +87,13 @@ indirect enum ConditionNode: Sendable {
   func bound(to scanner: Scanner) throws -> Bound {
     switch self {
     case .field(let condition): return try condition.bound(to: scanner)
-    case .all(let conditions):
+    case .all(let conditions), .any(let conditions):
       let bound = try conditions.map { try $0.bound(to: scanner) }
+      let isAny = if case .any = self { true } else { false }
       return { record in
-        for condition in bound where try !condition(record) { return false }
-        return true
-      }
-    case .any(let conditions):
-      let bound = try conditions.map { try $0.bound(to: scanner) }
-      return { record in
-        for condition in bound where try condition(record) { return true }
-        return false
+        // The first that is so decides of any, the first that is not so of all.
+        for condition in bound where try condition(record) == isAny { return isAny }
+        return !isAny
       }
     case .not(let condition):
       let holds = try condition.bound(to: scanner)

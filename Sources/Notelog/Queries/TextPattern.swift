@@ -30,15 +30,13 @@ struct TextPattern: Sendable {
     guard text.byteCount >= bytes.count else { return false }
     for start in 0...(atStart ? 0 : text.byteCount - bytes.count) {
       var offset = 0
-      while offset < bytes.count, Self.smallLetter(text.byte(at: start + offset)) == bytes[offset] {
+      while offset < bytes.count, text.byte(at: start + offset).lowercasedASCII == bytes[offset] {
         offset += 1
       }
       if offset == bytes.count { return true }
     }
     return false
   }
-
-  private static func smallLetter(_ byte: UInt8) -> UInt8 { byte &- 65 < 26 ? byte | 32 : byte }
 
   /// What all texts have in common that differ in case and accents only, or in how a letter is composed.
   private static func folded(_ text: String) -> String {

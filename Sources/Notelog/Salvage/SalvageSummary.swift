@@ -71,9 +71,7 @@ public struct SalvageSummary: Sendable {
     !files.isEmpty && (recordCount > 0 || others.isEmpty) && lossCount == 0 && possiblyStaleBelow == 0
       && (keyring == .sound || keyring == .mended)
   }
-}
 
-extension SalvageSummary {
   /// How many losses are listed at most.
   private static let maximumListedLosses = 100_000
 

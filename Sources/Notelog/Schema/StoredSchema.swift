@@ -19,9 +19,6 @@ struct StoredSchema: Hashable, Sendable {
   /// Whether the library itself keeps it.
   var isOwn: Bool { firstName.hasPrefix(CollectionDescription.ownPrefix) }
 
-  /// The field of a name, retired ones left out.
-  func field(named name: String) -> StoredField? { fields.first { $0.name == name && !$0.isRetired } }
-
   /// The field of a number, be it retired or not.
   func field(_ number: UInt16) -> StoredField? { fields.find(UInt32(number)) { UInt32($0.number) } }
 }

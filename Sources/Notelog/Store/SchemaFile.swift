@@ -29,9 +29,7 @@ struct SchemaFile: Sendable {
   func replace(with schemas: [SchemaRegistry.Stored], of storeID: ID16) throws(NotelogError) {
     try storage.keepCopy(try Self.encoded(schemas, of: storeID), as: Self.name)
   }
-}
 
-extension SchemaFile {
   /// The bytes of a file with these schemas.
   static func encoded(
     _ schemas: [SchemaRegistry.Stored], of storeID: ID16

@@ -306,8 +306,17 @@ extension Store {
       }
     }
     for declared in new {
-      guard let type = declared.typeName, let old = unclaimed.values.first(where: declared.hasAllFields)
-      else { continue }
+      // All of its fields in use are declared, of the same type and sealed alike.
+      let old = unclaimed.values.first { schema in
+        let inUse = schema.fields.filter { !$0.isRetired && !$0.isDigest }
+        return !inUse.isEmpty
+          && inUse.allSatisfy { old in
+            declared.fields.contains {
+              $0.name == old.name && $0.type == old.type && $0.isSealed == old.isSealed
+            }
+          }
+      }
+      guard let type = declared.typeName, let old else { continue }
       throw NotelogError(
         .schemaConflict,
         "\(type) declares collection \(declared.name), which is new, and no type declares the stored \(old.name), all of whose fields it has: if it was renamed, add formerly: \"\(old.name)\" to its schema"
@@ -316,15 +325,4 @@ extension Store {
   }
 
   private func declaration<R: Record>(of type: R.Type) -> CollectionDescription { R.schema.description }
-}
-
-extension CollectionDescription {
-  /// Whether all fields in use of a stored schema are declared, of the same type and sealed alike.
-  fileprivate func hasAllFields(of schema: StoredSchema) -> Bool {
-    let inUse = schema.fields.filter { !$0.isRetired && !$0.isDigest }
-    return !inUse.isEmpty
-      && inUse.allSatisfy { old in
-        fields.contains { $0.name == old.name && $0.type == old.type && $0.isSealed == old.isSealed }
-      }
-  }
 }

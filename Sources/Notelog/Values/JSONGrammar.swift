@@ -32,9 +32,7 @@ public struct EncodedJSON: StoredValue, Hashable {
     utf8 = bytes.array()
     guard JSONGrammar.holds(for: utf8) else { throw NotelogError(.damaged, "a JSON value is not JSON") }
   }
-}
 
-extension EncodedJSON {
   /// The document of a value.
   init(encoding value: some Encodable) throws {
     let encoder = JSONEncoder()

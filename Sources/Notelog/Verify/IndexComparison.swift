@@ -27,11 +27,6 @@ struct IndexComparison: Equatable, Sendable {
   /// compaction had copied.
   private var hasCopies = false
 
-  /// Whether there is no difference.
-  var isSame: Bool {
-    wrongEntryCount == 0 && !listsOtherSchemas && segments.isEmpty && orders.isEmpty
-  }
-
   init() {}
 
   /// Compares two catalogs with the same fingerprints. The first one is of no use afterwards: each shard of

@@ -65,7 +65,11 @@ extension Journal {
     for part in try examination.verifySegments(of: catalog, &orders, threadCount, progress, visit) {
       verification.add(part)
     }
-    verification.noteUnreadable(examination.survey)
+    // What the medium did not give, all in all, comes before what follows from it.
+    let survey = examination.survey
+    let unreadable = survey.segments.keys.sorted().flatMap { survey.segments[$0]?.unreadableDamages ?? [] }
+    verification.report.damages.removeAll { $0.kind == .unreadableBytes }
+    verification.report.damages.insert(contentsOf: unreadable, at: 0)
     verification.verifyChunks(chunks)
     // A segment that does not check is no witness of what the checkpoint should say.
     examination.report.damages = verification.report.damages
@@ -105,15 +109,6 @@ extension Journal {
       chunks.owners.append(owner)
     }
     return chunks
-  }
-}
-
-extension Verification {
-  /// Puts what the medium did not give, all in all, before what follows from it.
-  fileprivate mutating func noteUnreadable(_ survey: Survey) {
-    let numbers = survey.segments.keys.sorted()
-    let unreadable = numbers.flatMap { survey.segments[$0]?.unreadableDamages ?? [] }
-    report.damages = unreadable + report.damages.filter { $0.kind != .unreadableBytes }
   }
 }
 

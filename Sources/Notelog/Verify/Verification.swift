@@ -59,9 +59,6 @@ public struct Verification: Sendable {
   /// The number that the next transaction will have.
   var nextSequence: UInt64?
 
-  /// Whether nothing is damaged, in the log or in the index that an opening would take.
-  var isSound: Bool { !report.isDamaged && index.isSame }
-
   /// The verdict on all that was checked.
   public var verdict: Verdict {
     if report.verdict == .unproven { return .unproven }

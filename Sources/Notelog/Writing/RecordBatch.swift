@@ -150,18 +150,18 @@ public struct RecordBatch<R: Record>: ~Copyable {
     guard !id.isReserved, written.insert(id.bytes).inserted else {
       throw NotelogError(.invalidArgument, "id \(id) is the store's own, or occurs twice")
     }
-    if mustWait {
-      do {
+    do {
+      if mustWait {
         var buffer = ReadBuffer()
         let stored = try store.read(id, in: collection.number, &buffer)
         _ = try store.slotsToWrite(of: record, over: stored, plan)
-      } catch {
-        written.remove(id.bytes)
-        throw error
+        waiting.append(record)
+      } else {
+        try plan.gather(record, into: &encoder)
+        try encoder.put(id, plan.collection, &keys, &nonces, into: &batch)
+        encoder.wipe()
       }
-      return waiting.append(record)
-    }
-    do { try seal(record, id) } catch {
+    } catch {
       written.remove(id.bytes)
       encoder.wipe()
       throw error
@@ -240,12 +240,6 @@ public struct RecordBatch<R: Record>: ~Copyable {
     }
     forget()
     return revision
-  }
-
-  private mutating func seal(_ record: R, _ id: RecordID) throws {
-    try plan.gather(record, into: &encoder)
-    try encoder.put(id, plan.collection, &keys, &nonces, into: &batch)
-    encoder.wipe()
   }
 }
 

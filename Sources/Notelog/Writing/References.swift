@@ -127,7 +127,14 @@ extension Transaction {
         }
         switch field.rule {
         case .refuse: refusing.append((field, deleted))
-        case .nullify: for id in try ids(field, referringTo: deleted) { try nullify(id, field) }
+        case .nullify:
+          for id in try ids(field, referringTo: deleted) {
+            prepare(field.plan)
+            let stored = try existing(id, field.plan, if: .always)
+            try merge(id, over: stored, field.plan, changed: [field.index]) { _, scratch in
+              try DynamicValue.missing.store(as: .uuid, isOptional: true, into: &scratch)
+            }
+          }
         case .cascade:
           for id in try ids(field, referringTo: deleted) {
             batch.delete(id.bytes, collection: field.plan.number)
@@ -150,13 +157,5 @@ extension Transaction {
     return try Search(field.question(for: ids), store, store.journal.snapshot(), own) {
       Scanner(plan, opener)
     }.ids()
-  }
-
-  private mutating func nullify(_ id: RecordID, _ field: ReferringField) throws {
-    prepare(field.plan)
-    let stored = try existing(id, field.plan, if: .always)
-    try merge(id, over: stored, field.plan, changed: [field.index]) { _, scratch in
-      try DynamicValue.missing.store(as: .uuid, isOptional: true, into: &scratch)
-    }
   }
 }

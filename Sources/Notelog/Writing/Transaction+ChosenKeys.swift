@@ -26,7 +26,9 @@ extension Transaction {
   ) throws(NotelogError) {
     let count = batch.count
     do throws(NotelogError) {
-      for number in keyFieldsTaken(plan, changed: changed) {
+      // The fields that stay as they are, and name the key of a value that is to be sealed.
+      let named = Set(changed.map { plan.fields[$0].keyField })
+      for number in named.subtracting(changed.map { plan.fields[$0].number }).subtracting([0]) {
         try store.opener.prove(number, of: stored, plan)
       }
       for (place, reference) in try encoder.movedValues(stored.id, plan) {
@@ -39,12 +41,6 @@ extension Transaction {
       batch.removeAll(since: count)
       throw error
     }
-  }
-
-  /// The fields that stay as they are, and name the key of a value that is to be sealed.
-  private func keyFieldsTaken(_ plan: CollectionPlan, changed: Set<Int>) -> Set<UInt16> {
-    let taken = Set(changed.map { plan.fields[$0].keyField })
-    return taken.subtracting(changed.map { plan.fields[$0].number }).subtracting([0])
   }
 
   /// A value of a record's last version, sealed under the key that its next one names.

@@ -74,12 +74,7 @@ extension Store {
   public func upload<R: Record, Value>(
     to path: FieldKeyPath<R, Value>, of id: RecordID, from file: FileHandle
   ) throws -> Upload<R> {
-    try upload(to: path, of: id, reading: Self.piece(of: file))
-  }
-
-  /// Reads a file piece by piece.
-  static func piece(of file: FileHandle) -> @Sendable (inout MutableRawSpan) throws -> Int {
-    { bytes in
+    try upload(to: path, of: id) { bytes in
       guard let data = try file.read(upToCount: bytes.byteCount) else { return 0 }
       let piece = [UInt8](data)
       bytes.copy(piece.rawSpan, at: 0)
