@@ -61,6 +61,47 @@ import Testing
     try expect(script, .init(out: "1\n"))
   }
 
+  @Test func `a store that keeps versions has them after compaction, until it is purged`() throws {
+    let script = """
+      notelog init kept --keep-versions 30d $quick
+      id=$(notelog add kept title=Hello $quick)
+      printf '%0300000d' 1 >long
+      notelog set kept $id body=@long $quick
+      notelog set kept $id body=short title=Goodbye $quick
+      notelog compact kept >/dev/null
+      notelog history kept $id | grep -c Z
+      notelog get kept $id@3 body $quick | wc -c
+      notelog info kept | grep -oE 'kept for 30d|, [0-9]{6} are kept' | sed 's/[0-9]* are/N are/'
+      notelog info kept --json | grep -oE '"keptSeconds":2592000|"keptBytes":[0-9]{6},' | cut -c1-14
+      notelog undo kept $quick | sed "s/$id/ID/"
+      notelog compact kept --purge >/dev/null
+      notelog history kept $id | grep -c Z
+      notelog verify kept $quick >/dev/null; echo $?
+      notelog init other --keep-versions 30 $quick; echo $?
+      notelog compact kept --purge --dry-run; echo $?
+      """
+    let expected = """
+      3
+      300000
+      kept for 30d
+      , N are kept
+      "keptSeconds":
+      "keptBytes":30
+      4  restored  ID
+      1
+      0
+      64
+      64
+
+      """
+    let errors = """
+      notelog: error: --keep-versions takes a time like 90s, 15m, 12h or 30d, not '30'
+      notelog: error: --purge and --dry-run exclude each other
+
+      """
+    try expect(script, .init(out: expected, err: errors))
+  }
+
   @Test func `the last change is taken back, and that too`() throws {
     let script = """
       id=$(notelog add my.notelog title=Hello $quick)

@@ -59,8 +59,10 @@ extension Journal {
     let now = try Examination(target, storeID: storeID)
     guard !now.needsRecovery else { return }
     let number = try FileName.segmentNumber(after: now.highestKnownNumber)
+    var branch = now.branch
+    branch.id = id
     let header = SegmentHeader(
-      .log, number: number, storeID: storeID, branch: Branch(id: id, keepsTimes: now.branch.keepsTimes),
+      .log, number: number, storeID: storeID, branch: branch,
       salt: JournalOptions().random(), firstSequence: now.nextSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: now.live)
     let start = header.start(live: now.live)
@@ -99,7 +101,7 @@ extension Journal {
     guard let found = try? Survey.read(file, header.number), found.badCopies.isEmpty, found.header == header
     else { return }
     var header = header
-    header.branch = Branch(id: id, keepsTimes: header.branch.keepsTimes)
+    header.branch.id = id
     try header.write(to: file)
   }
 }

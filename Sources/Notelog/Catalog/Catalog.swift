@@ -17,6 +17,8 @@ final class Catalog: Sendable {
   let oldVersions = OldVersions()
   /// The chunks of large values.
   let chunks: ChunkTable
+  /// Which versions compaction keeps that were replaced.
+  let kept = KeptVersions()
   /// Held while records are moved from some segments to another, and while a snapshot is made.
   let arrangement = Gate()
 
@@ -58,7 +60,7 @@ final class Catalog: Sendable {
     self.listed = listed
     checkpointHealth = source?.health ?? CheckpointHealth(nil)
     staleness = source?.staleness ?? Staleness()
-    chunks = ChunkTable(segments, oldVersions)
+    chunks = ChunkTable(segments, oldVersions, kept)
     changes = Atomic(source?.tailCount ?? 0)
   }
 
@@ -271,6 +273,8 @@ final class Catalog: Sendable {
     where try index.remove(index.fingerprint(of: tombstone.id), at: tombstone.location.place) {
       segments.addLive(-tombstone.location.liveByteCount, in: segments[tombstone.location.segment])
     }
+    // Nothing of them remains: all that did is in the output now.
+    if kept.seconds > 0 { for source in sources { segments.setExpired(source.byteCount, in: source) } }
     vacated.withLock { $0.formUnion(sources.map(\.number)) }
   }
 }

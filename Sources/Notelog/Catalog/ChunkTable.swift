@@ -6,7 +6,8 @@ import NotelogStorage
 import Synchronization
 
 /// The large values of an open store. A value is in it as long as it lives: while a record refers to it,
-/// while it is being uploaded, and while a snapshot lives that may see a record which did.
+/// or a version that is kept, while it is being uploaded, and while a snapshot lives that may see a record which
+/// did.
 ///
 /// Nothing is known before somebody asks (`Journal.loadChunks`): opening a store must not read footers that
 /// the checkpoint spares it. What is committed while the segments are gone through is noted, and taken in
@@ -32,16 +33,20 @@ final class ChunkTable: Sendable {
     var uploads: Set<ID16> = []
     /// Values that no record refers to any more, but that a snapshot may see.
     var lingering: Set<ID16> = []
+    /// Values that only versions name which are kept: they live, and do not count as live.
+    var kept: Set<ID16> = []
   }
 
   private let state = Lock(State())
   private let segments: SegmentTable
   private let oldVersions: OldVersions
+  private let keptVersions: KeptVersions
   private let watching = Atomic(false)
 
-  init(_ segments: SegmentTable, _ oldVersions: OldVersions) {
+  init(_ segments: SegmentTable, _ oldVersions: OldVersions, _ keptVersions: KeptVersions) {
     self.segments = segments
     self.oldVersions = oldVersions
+    self.keptVersions = keptVersions
   }
 
   // MARK: asking
@@ -77,7 +82,7 @@ final class ChunkTable: Sendable {
   func endUpload(_ value: ID16) {
     state.withLock { state in
       state.uploads.remove(value)
-      if state.values[value]?.owner == nil { release(value, &state) }
+      if state.values[value]?.owner == nil, !state.kept.contains(value) { release(value, &state) }
     }
   }
 
@@ -93,7 +98,7 @@ final class ChunkTable: Sendable {
     case .nothing, .outdated: return
     case .loading: state.knowledge = .outdated
     case .complete:
-      for value in state.values.values { value.forEachSegment { segments.addChunks(-$1, in: $0) } }
+      for value in state.values.keys where !state.kept.contains(value) { count(value, -1, state) }
       forgetAll(&state)
     }
   }
@@ -159,18 +164,32 @@ final class ChunkTable: Sendable {
       guard values.allSatisfy({ state.values[$0] != nil }) else { return forget(&state) }
       let old = state.valuesOfRecords[record] ?? []
       state.valuesOfRecords[record] = values.isEmpty ? nil : values
-      for value in values { state.values[value]?.owner = record }
+      for value in values {
+        state.values[value]?.owner = record
+        if state.kept.remove(value) != nil { count(value, 1, state) }
+      }
       for value in old where !values.contains(value) {
         state.values[value]?.owner = nil
-        release(value, &state)
+        if keptVersions.seconds > 0 { keep(value, &state) } else { release(value, &state) }
       }
     case .moved(let value, let mark, let old, let new):
       guard let known = state.values[value]?.chunk(mark.number), known.place == old else { return }
       state.values[value]?.remove(mark.number)
       state.values[value]?.insert(mark, new)
+      if state.kept.contains(value) { return }
       segments.addChunks(-known.liveByteCount, in: old.segment)
       segments.addChunks(new.liveByteCount, in: new.place.segment)
     }
+  }
+
+  /// Counts all bytes of a value as live, or as such no longer.
+  private func count(_ value: ID16, _ sign: Int, _ state: State) {
+    state.values[value]?.forEachSegment { segments.addChunks(sign * $1, in: $0) }
+  }
+
+  /// Keeps a value that only versions name which are kept.
+  private func keep(_ value: ID16, _ state: inout State) {
+    if state.values[value] != nil, state.kept.insert(value).inserted { count(value, -1, state) }
   }
 
   /// Lets a value go that no record refers to, unless it is being uploaded or a snapshot may see it.
@@ -179,7 +198,8 @@ final class ChunkTable: Sendable {
     if oldVersions.snapshotCount > ownSnapshotCount {
       state.lingering.insert(value)
     } else {
-      state.values.removeValue(forKey: value)?.forEachSegment { segments.addChunks(-$1, in: $0) }
+      count(value, -1, state)
+      state.values[value] = nil
     }
   }
 
@@ -210,14 +230,15 @@ final class ChunkTable: Sendable {
         state.valuesOfRecords[owner.record] = owner.values
         for value in owner.values { state.values[value, default: LargeValue()].owner = owner.record }
       }
-      for value in state.values.values { value.forEachSegment { segments.addChunks($1, in: $0) } }
+      for value in state.values.keys { count(value, 1, state) }
+      for value in scan.kept where state.values[value]?.owner == nil { keep(value, &state) }
       state.knowledge = .complete
       for (number, event) in state.noted where number == 0 || number > sequence {
         if state.knowledge == .complete { apply(event, &state) }
       }
       state.noted = []
       // The snapshot that the segments were gone through with is one of those that live.
-      for (value, content) in state.values where content.owner == nil {
+      for (value, content) in state.values where content.owner == nil && !state.kept.contains(value) {
         release(value, &state, besides: 1)
       }
     }
@@ -229,6 +250,8 @@ struct ChunkScan {
   private(set) var values: [ID16: LargeValue] = [:]
   /// Records that refer to large values, and where their frames are.
   var owners: [(record: ID16, values: [ID16], place: FrameAddress)] = []
+  /// Values that versions name which are kept.
+  var kept: Set<ID16> = []
 
   /// Takes in a chunk that a footer lists.
   ///
@@ -244,7 +267,7 @@ struct ChunkScan {
   }
 
   /// The values that no envelope names.
-  var unnamed: Set<ID16> { Set(values.keys).subtracting(owners.flatMap { $0.values }) }
+  var unnamed: Set<ID16> { Set(values.keys).subtracting(kept).subtracting(owners.flatMap { $0.values }) }
 }
 
 // MARK: - Where the chunks of one large value are: FORMAT.md §8.

@@ -35,12 +35,16 @@ struct JournalOptions: Sendable {
 
   /// Whether the commits of a store that is created have their times.
   var keepsCommitTimes = false
+  /// For how many seconds the versions of a store that is created are kept after they were replaced; 0 where
+  /// compaction removes them.
+  var keptSeconds: UInt32 = 0
   /// The time of a commit, in milliseconds since 1970.
   var clock: @Sendable () -> UInt64 = { max(1, millisecondsSince1970()) }
 
   /// A branch of its own, for a store that is created.
-  func newBranch(keepsTimes: Bool) -> Branch {
-    Branch(id: ID16(low: random(), high: random()), keepsTimes: keepsTimes)
+  func newBranch() -> Branch {
+    Branch(
+      id: ID16(low: random(), high: random()), keepsTimes: keepsCommitTimes, keptSeconds: keptSeconds)
   }
 
   /// The most memory that blocks of finished segments are kept in, sealed as they are on disk, and an eighth

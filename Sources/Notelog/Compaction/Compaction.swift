@@ -32,13 +32,16 @@ struct Compaction: ~Copyable, Sendable {
   private var source = 0
   private var entries: [FooterEntry] = []
   private var nextEntry = 0
+  /// The transaction that frames were copied of last, where a mark is to stand behind them.
+  private var run: (sequence: UInt64, mark: CommitMark)?
+  private let kind: SegmentKind
   /// Whether what the footer lists is all that the source holds, so far; nothing before it is begun.
   private var coverage: FooterCoverage?
 
   /// Begins the output under its temporary name.
   init(
     _ sources: [Segment], of catalog: Catalog, needed: NeededTombstones, in storage: any Storage,
-    number: UInt32, salt: UInt64
+    kind: SegmentKind, number: UInt32, salt: UInt64
   ) throws(Obstacle) {
     do { builder = try SegmentBuilder(in: storage, number: number, salt: salt) } catch {
       throw .storage(error)
@@ -46,6 +49,7 @@ struct Compaction: ~Copyable, Sendable {
     self.sources = sources
     self.catalog = catalog
     self.needed = needed
+    self.kind = kind
   }
 
   /// The output's segment number.
@@ -86,9 +90,10 @@ struct Compaction: ~Copyable, Sendable {
   consuming func publish(
     storeID: ID16, branch: Branch, floor: LogPosition
   ) throws(StorageError) -> Output {
+    try endRun()
     let header = SegmentHeader(
-      .compacted, number: builder.number, storeID: storeID, branch: branch, salt: builder.salt.value,
-      firstSequence: 0,
+      kind, number: builder.number, storeID: storeID, branch: branch, salt: builder.salt.value,
+      firstSequence: catalog.kept.horizon,
       floor: floor, live: LiveSet(),
       sources: sources.map { LogPosition(segment: $0.number, offset: 0) })
     return (try builder.publish { _ in header }, copies, dropped)
@@ -113,27 +118,55 @@ struct Compaction: ~Copyable, Sendable {
     // A chunk whose mark does not check is damage, and no record that the index lacks.
     if entry.kind == .chunk, old.chunk == nil { throw .damaged(segment.number) }
     let supersession: Supersession?
+    let isKept: Bool
     do throws(StorageError) {
       let isCurrent = try catalog.isCurrent(entry.id, at: old)
       supersession = isCurrent ? nil : try catalog.supersession(of: entry.id, at: old)
+      isKept = isCurrent ? false : try catalog.keeps(entry.id, at: old)
     } catch { throw .storage(error) }
     switch supersession {
     case nil: break
+    case .proven where isKept: break
     case .proven: return
     case .refuted: throw .wrongIndex(entry.id)
     case .unknown: throw .damaged(segment.number)
     }
-    if entry.kind == .tombstone, !needed.contains(entry.id) {
+    if entry.kind == .tombstone, !isKept, catalog.kept.mayDrop(old), !needed.contains(entry.id) {
       dropped.append((entry.id, old))
       return
     }
     let frame = try Self.soundFrame(entry, of: segment, &reader)
     do throws(StorageError) {
+      try begin(entry, of: segment, &reader)
       let place = try builder.append(frame, try reader.payload(of: frame, at: entry.offset))
       var moved = entry
       moved.offset = place
       copies.append((entry.id, old, Location(moved, segment: builder.number)))
     } catch { throw .storage(error) }
+  }
+
+  /// Has a frame's transaction end in a mark, with the time that it had, where segments have marks.
+  private mutating func begin(
+    _ entry: FooterEntry, of segment: Segment, _ reader: inout SegmentReader
+  ) throws(StorageError) {
+    guard kind.hasMarks else { return }
+    if run?.sequence != entry.sequence {
+      try endRun()
+      let time = segment.kind.hasMarks ? try reader.time(of: entry) : nil
+      run = (
+        entry.sequence, CommitMark(frameCount: 0, firstOffset: builder.end, floor: .zero, time: time ?? 0)
+      )
+    }
+    run?.mark.frameCount += 1
+  }
+
+  private mutating func endRun() throws(StorageError) {
+    guard let ended = run.take() else { return }
+    var payload = Buffer()
+    payload.appendZeros(CommitMark.byteCount)
+    var bytes = payload.mutableBytes
+    ended.mark.write(into: &bytes, at: 0)
+    try builder.append(FrameHeader(.commit, sequence: ended.sequence, of: payload.bytes), payload.bytes)
   }
 
   /// The frame that an entry lists, if it checks: damage is never copied under a fresh checksum.
@@ -159,19 +192,16 @@ struct Compaction: ~Copyable, Sendable {
 struct CompactionCandidate {
   let segment: Segment
   let byteCount: Int
-  let liveByteCount: Int
+  let remainingByteCount: Int
   /// How many transactions came since the youngest frame in it.
   let age: UInt64
 
-  var freedByteCount: Int { max(0, byteCount - Self.overheadByteCount - liveByteCount) }
-
-  /// What a compacted segment takes beside its live bytes, at most.
-  static let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount + 8
+  var freedByteCount: Int { max(0, byteCount - Segment.overheadByteCount - remainingByteCount) }
 
   /// What is gained by compacting it, weighed with how long that is likely to last, for what it costs to read
   /// and write. What changes often is better left until more of it is dead.
   var score: Double {
-    Double(freedByteCount) * Double(age) / Double(byteCount + liveByteCount)
+    Double(freedByteCount) * Double(age) / Double(byteCount + remainingByteCount)
   }
 
   /// Whether so much of it is dead that a copy is worth it.
@@ -205,17 +235,17 @@ extension [CompactionCandidate] {
     let small = filter { !$0.isWorthCopying(share) && $0.byteCount < aim / 2 }
     var groups: [[CompactionCandidate]] = []
     var group: [CompactionCandidate] = []
-    var outputByteCount = CompactionCandidate.overheadByteCount
+    var outputByteCount = Segment.overheadByteCount
     for candidate in worthwhile + small {
       let isFull =
-        outputByteCount + candidate.liveByteCount > aim || group.count == FormatLimits.maximumSources
+        outputByteCount + candidate.remainingByteCount > aim || group.count == FormatLimits.maximumSources
       if !group.isEmpty, isFull {
         groups.append(group)
         group = []
-        outputByteCount = CompactionCandidate.overheadByteCount
+        outputByteCount = Segment.overheadByteCount
       }
       group.append(candidate)
-      outputByteCount += candidate.liveByteCount
+      outputByteCount += candidate.remainingByteCount
     }
     if !group.isEmpty { groups.append(group) }
     // One small segment alone is as good as its copy.
@@ -225,7 +255,7 @@ extension [CompactionCandidate] {
 
   /// Each by itself, those with the least to copy first: where there is hardly room for anything.
   func single(_ share: CompactionShare) -> [[CompactionCandidate]] {
-    filter { $0.isWorthCopying(share) }.sorted { $0.liveByteCount < $1.liveByteCount }.map { [$0] }
+    filter { $0.isWorthCopying(share) }.sorted { $0.remainingByteCount < $1.remainingByteCount }.map { [$0] }
   }
 }
 
@@ -235,11 +265,11 @@ extension [[CompactionCandidate]] {
     var estimate = CompactionForecast()
     for group in self {
       estimate.segments += group.map { Int($0.segment.number) }
-      estimate.copiedByteCount += group.reduce(0) { $0 + $1.liveByteCount }
+      estimate.copiedByteCount += group.reduce(0) { $0 + $1.remainingByteCount }
       // The overheads of all but one go too.
       estimate.freedByteCount +=
         group.reduce(0) { $0 + $1.freedByteCount }
-        + (group.count - 1) * CompactionCandidate.overheadByteCount
+        + (group.count - 1) * Segment.overheadByteCount
     }
     estimate.segments.sort()
     return estimate

@@ -78,8 +78,6 @@ struct NeededTombstones: Sendable {
 /// those of another begin there is room for a commit mark and no more, the mark is there. Other gaps are
 /// walked, header by header.
 struct FooterCoverage: Sendable {
-  private static let markByteCount = aligned(Layout.frameHeaderByteCount + CommitMark.byteCount)
-
   private let footerOffset: Int?
   private let hasMarks: Bool
   /// Where the frame listed last ends, and its transaction.
@@ -87,7 +85,7 @@ struct FooterCoverage: Sendable {
   private var sequence: UInt64?
 
   init(of segment: Segment) {
-    hasMarks = segment.kind.isLog
+    hasMarks = segment.kind.hasMarks
     // Its footer was read a moment ago. Where the trailer can't be now, nothing is covered.
     footerOffset = (try? segment.trailer())?.footerOffset
   }
@@ -101,7 +99,9 @@ struct FooterCoverage: Sendable {
     let gap = place - end
     let isSameTransaction = entry != nil && entry?.sequence == sequence
     let hasMark = hasMarks && sequence != nil && !isSameTransaction
-    if gap != (hasMark ? Self.markByteCount : 0), try !isWithoutContent(to: place, &reader) { return false }
+    if gap != (hasMark ? CommitMark.frameByteCount : 0), try !isWithoutContent(to: place, &reader) {
+      return false
+    }
     guard let entry else { return true }
     end = place + entry.frameByteCount
     sequence = entry.sequence

@@ -135,6 +135,8 @@ struct CheckpointHead: Equatable, Sendable {
     let entry: LiveEntry
     let kind: SegmentKind
     let liveByteCount: Int
+    /// The bytes that compaction would not leave, in a store that keeps versions.
+    let expiredByteCount: Int
 
     var number: UInt32 { entry.number }
     var salt: UInt64 { entry.salt }
@@ -146,25 +148,29 @@ struct CheckpointHead: Equatable, Sendable {
         ?? LiveEntry(number: segment.number, byteCount: 0, salt: segment.salt.value, footerChecksum: 0)
       kind = segment.kind
       liveByteCount = max(segment.recordBytes, 0)
+      expiredByteCount = segment.expiredByteCount
     }
 
     fileprivate static let byteCount = 32
 
     fileprivate init?(_ bytes: RawSpan, at place: Int) {
       entry = LiveEntry(bytes, at: place)
-      let live = bytes.load(UInt64.self, at: place + 24)
+      let (live, expired) = (bytes.load(UInt32.self, at: place + 24), bytes.load(UInt32.self, at: place + 28))
       guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: place + 20)),
-        bytes.load(UInt16.self, at: place + 22) == 0, live <= UInt64(FormatLimits.maximumSegmentByteCount)
+        bytes.load(UInt16.self, at: place + 22) == 0,
+        max(live, expired) <= FormatLimits.maximumSegmentByteCount
       else { return nil }
       self.kind = kind
       liveByteCount = Int(live)
+      expiredByteCount = Int(expired)
     }
 
     @_lifetime(bytes: copy bytes)
     fileprivate func write(into bytes: inout MutableRawSpan, at place: Int) {
       entry.write(into: &bytes, at: place)
       bytes.store(kind.rawValue, at: place + 20)
-      bytes.store(UInt64(liveByteCount), at: place + 24)
+      bytes.store(UInt32(liveByteCount), at: place + 24)
+      bytes.store(UInt32(expiredByteCount), at: place + 28)
     }
   }
 
@@ -190,6 +196,8 @@ struct CheckpointHead: Equatable, Sendable {
   /// Whether something that the store had was known to be lost: then no opening may do without looking at all
   /// segments.
   let isOfDamagedStore: Bool
+  /// In a store that keeps versions, when the horizon was moved, in milliseconds since 1970; else 0.
+  var keptTime: UInt64 = 0
   let entryCounts: [UInt32]
   let tombstoneCounts: [UInt32]
   let segments: [SegmentFigures]
@@ -234,6 +242,7 @@ struct CheckpointHead: Equatable, Sendable {
     bytes.store(UInt32(listed.count), at: start + 72)
     bytes.store(nextSequence, at: start + 76)
     bytes.store(UInt32(isOfDamagedStore ? 1 : 0), at: start + 84)
+    bytes.store(keptTime, at: start + 88)
     for shard in 0..<Index.shardCount {
       bytes.store(entryCounts[shard], at: start + Self.shardsOffset + 8 * shard)
       bytes.store(tombstoneCounts[shard], at: start + Self.shardsOffset + 8 * shard + 4)
@@ -279,7 +288,7 @@ extension CheckpointHead {
     }
     let (nextSequence, damage) = (bytes.load(UInt64.self, at: 76), bytes.load(UInt32.self, at: 84))
     guard bytes.load(UInt16.self, at: 10) == Self.fingerprintBitCount,
-      bytes.extracting(88..<Self.shardsOffset).isZero,
+      bytes.extracting(96..<Self.shardsOffset).isZero,
       nextSequence <= UInt64(FormatLimits.maximumSequence), damage <= 1,
       bytes.extracting(Self.shardsEnd..<CheckpointBlock.contentByteCount).isZero
     else { return nil }
@@ -303,7 +312,7 @@ extension CheckpointHead {
       storeID: ID16(bytes, at: 16), salt: salt,
       key: FingerprintKey(low: bytes.load(UInt64.self, at: 32), high: bytes.load(UInt64.self, at: 40)),
       covered: LogPosition(bytes, at: 48), coveredSalt: bytes.load(UInt64.self, at: 56),
-      nextSequence: nextSequence, isOfDamagedStore: damage == 1,
+      nextSequence: nextSequence, isOfDamagedStore: damage == 1, keptTime: bytes.load(UInt64.self, at: 88),
       entryCounts: entryCounts, tombstoneCounts: tombstoneCounts, segments: segments, listed: listed)
     let declaredCount = bytes.load(UInt64.self, at: 64)
     guard declaredCount <= UInt64(Self.maximumEntryCount), entryCount == Int(declaredCount),

@@ -328,7 +328,8 @@ extension Follower {
     }
     catalog.oldVersions.keep(removed)
     catalog.remove(removed)
-    known.noteDeleted(removed.reduce(0) { $0 + $1.byteCount })
+    known.noteDeleted(
+      removed.reduce(0) { $0 + $1.byteCount }, expired: removed.reduce(0) { $0 + $1.expiredByteCount })
     Catalog.letGo(of: consume removed)
   }
 
@@ -390,7 +391,7 @@ extension Catalog {
     let sources = header.sources.compactMap { segments[$0.segment] }
     // Of a source that is not known to be finished, or does not check any more, nobody says which frames were
     // left behind.
-    guard header.kind == .compacted, sources.count == header.sources.count,
+    guard !header.kind.isLog, sources.count == header.sources.count,
       sources.allSatisfy(\.isFinished),
       var moved = try? Self.moves(from: sources, to: segment)
     else { return false }

@@ -10,10 +10,13 @@ struct HeldVersion: Sendable {
   let segment: Segment
 
   var sequence: UInt64 { entry.sequence }
-  /// What counts among a record's versions is highest: FORMAT.md §12.2. Of copies, the one in the log is, which
-  /// has the commit's time.
-  fileprivate var rank: (UInt64, Int, Int) { (sequence, segment.kind.isLog ? 1 : 0, entry.offset) }
+  /// What counts among a record's versions is highest: FORMAT.md §12.2. Of copies, the one is that has the
+  /// commit's time.
+  fileprivate var rank: (UInt64, Int, Int) { (sequence, segment.kind.hasMarks ? 1 : 0, entry.offset) }
 }
+
+/// A transaction's number and time, 0 where that isn't known, and the last frame of each record that it wrote.
+typealias LastTransaction = (sequence: UInt64, time: UInt64, frames: [ID16: FooterEntry])
 
 extension Snapshot {
   /// The versions of some records that segments hold, newest first, one of each transaction.
@@ -57,16 +60,12 @@ extension Snapshot {
     return record
   }
 
-  /// When a version was committed, in milliseconds since 1970: of one in the log, where commit marks have
-  /// times. Compacted segments have no marks.
+  /// When a version was committed, in milliseconds since 1970: where commit marks have times, and its segment
+  /// has them.
   func time(of version: HeldVersion) throws(StorageError) -> UInt64? {
-    guard version.segment.kind.isLog, journal.log.branch.keepsTimes else { return nil }
-    var walk = try walk(version.segment, from: version.entry.offset)
-    while let header = try walk.advance(), header.sequence == version.sequence {
-      guard header.kind == .commit, try walk.reader.isWhole(header, at: walk.place) else { continue }
-      return CommitMark(payload: try walk.reader.payload(of: header, at: walk.place))?.time
-    }
-    return nil
+    guard version.segment.kind.hasMarks, journal.log.branch.keepsTimes else { return nil }
+    var reader = try reader(version.segment)
+    return try reader.time(of: version.entry)
   }
 
   /// The last transaction that wrote or deleted records, with the last frame of each, where all that it
@@ -78,25 +77,29 @@ extension Snapshot {
   /// - Throws: `notFound` where there is none; `snapshotExpired` where something other than chunks came
   ///   later, or the log does not check.
   /// - Complexity: O(*n*) in the bytes of the log's last segment, and of those before it that have none.
-  func lastTransaction() throws(NotelogError) -> (range: TransactionRange, frames: [ID16: FrameHeader]) {
-    var last: (range: TransactionRange, frames: [ID16: FrameHeader])?
+  func lastTransaction() throws(NotelogError) -> LastTransaction {
+    if journal.catalog.kept.seconds > 0 { return try lastKeptTransaction() }
+    var last: LastTransaction?
     var laterCount: UInt64 = 0
     for segment in segments.reversed() where segment.kind.isLog && last == nil {
       var chunkCount: UInt64 = 0
       do throws(StorageError) {
-        var walk = try walk(segment)
+        let end = min(scanEnd(of: segment), try segment.file.byteCount())
+        var walk = SegmentWalk(segment.file, salt: segment.salt, end: end)
         walk.go(to: try walk.reader.unitsStart())
         reading: while true {
           switch try walk.unit() {
           case .transaction(let range)
           where range.end - range.start <= FormatLimits.maximumTransactionByteCount:
-            var frames: [ID16: FrameHeader] = [:]
+            var frames: [ID16: FooterEntry] = [:]
             var hasOnlyChunks = true
-            try walk.forEachFrame(of: range) { (header, _, _) throws(StorageError) in
-              if header.kind.isVersion { frames[header.id] = header }
+            try walk.forEachFrame(of: range) { (header, _, place) throws(StorageError) in
+              if header.kind.isVersion {
+                frames[header.id] = FooterEntry(header, offset: place, envelopeByteCount: 0)
+              }
               if header.kind != .chunk { hasOnlyChunks = false }
             }
-            if !frames.isEmpty { (last, chunkCount) = ((range, frames), 0) }
+            if !frames.isEmpty { (last, chunkCount) = ((range.sequence, range.mark.time, frames), 0) }
             if hasOnlyChunks { chunkCount += 1 }
           case .close: continue
           case .transaction, .footer, .none, .broken: break reading
@@ -105,17 +108,41 @@ extension Snapshot {
       } catch { throw NotelogError(error) }
       laterCount += chunkCount
     }
-    if let last, last.range.sequence + laterCount == sequence { return last }
+    if let last, last.sequence + laterCount == sequence { return last }
     if laterCount == sequence { throw NotelogError(.notFound, "no record was ever written") }
-    throw NotelogError(
-      .snapshotExpired,
-      "what was before the last change may be gone: the store was compacted since, or recovered, or is damaged"
-    )
+    throw Self.expired
   }
 
-  private func walk(_ segment: Segment, from start: Int? = nil) throws(StorageError) -> SegmentWalk {
-    SegmentWalk(
-      segment.file, salt: segment.salt, end: min(scanEnd(of: segment), try segment.file.byteCount()),
-      from: start ?? Layout.firstFrameOffset)
+  private static let expired = NotelogError(
+    .snapshotExpired,
+    "what was before the last change may be gone: the store was compacted since, or recovered, or is damaged")
+
+  /// The same in a store that keeps versions: what it replaced is there if no compaction's horizon has come so
+  /// far.
+  private func lastKeptTransaction() throws(NotelogError) -> LastTransaction {
+    var last: LastTransaction = (0, 0, [:])
+    do throws(StorageError) {
+      for segment in segments {
+        var reader = try reader(segment)
+        try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
+          guard entry.kind.isVersion, last.sequence...max(last.sequence, sequence) ~= entry.sequence else {
+            return
+          }
+          if entry.sequence > last.sequence {
+            last = (entry.sequence, try reader.time(of: entry) ?? 0, [:])
+          }
+          last.frames[entry.id] = entry
+        }
+      }
+    } catch { throw NotelogError(error) }
+    guard last.sequence > 0 else { throw NotelogError(.notFound, "no record was ever written") }
+    guard try fromStorage(last.sequence > horizon(journal.catalog.kept.horizon)) else { throw Self.expired }
+    return last
+  }
+
+  /// Reads what the snapshot sees of a segment.
+  func reader(_ segment: Segment) throws(StorageError) -> SegmentReader {
+    SegmentReader(
+      segment.file, salt: segment.salt, end: min(scanEnd(of: segment), try segment.file.byteCount()))
   }
 }

@@ -84,7 +84,8 @@ extension Journal {
       head = CheckpointHead(
         storeID: storeID, salt: options.random(), key: catalog.index.key, covered: covered,
         coveredSalt: segments.first { $0.number == covered.segment }?.salt.value ?? 0, nextSequence: next,
-        isOfDamagedStore: isDamaged, entryCounts: index.entryCounts, tombstoneCounts: index.tombstoneCounts,
+        isOfDamagedStore: isDamaged, keptTime: catalog.kept.time, entryCounts: index.entryCounts,
+        tombstoneCounts: index.tombstoneCounts,
         segments: segments.map(CheckpointHead.SegmentFigures.init), listed: catalog.listed.entries)
     }
     let orders: [StoredOrder]

@@ -78,10 +78,16 @@ extension Journal {
       let moment = snapshot()
       var scan = ChunkScan()
       var lastFrames = LastFrames()
-      func isCurrent(_ entry: FooterEntry, in segment: Segment) throws(StorageError) -> Bool {
-        if try moment.isVisible(entry, in: segment, &lastFrames) { return true }
+      func note(_ values: [ID16], of entry: FooterEntry, in segment: Segment) throws(StorageError) {
+        let location = Location(entry, segment: segment.number)
         // One that the index wrongly calls dead keeps its chunks.
-        return try catalog.supersession(of: entry.id, at: Location(entry, segment: segment.number)) != .proven
+        var isCurrent = try moment.isVisible(entry, in: segment, &lastFrames)
+        if !isCurrent { isCurrent = try catalog.supersession(of: entry.id, at: location) != .proven }
+        if isCurrent {
+          scan.owners.append((entry.id, values, location.place))
+        } else if try catalog.keeps(entry.id, at: location) {
+          scan.kept.formUnion(values)
+        }
       }
       do throws(StorageError) {
         for segment in moment.segments {
@@ -89,9 +95,7 @@ extension Journal {
           try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) {
             (entry, envelope) throws(StorageError) in
             let named = scan.apply(entry, envelope, in: number)
-            if !named.isEmpty, try isCurrent(entry, in: segment) {
-              scan.owners.append((entry.id, named, FrameAddress(segment: number, offset: entry.offset)))
-            }
+            if !named.isEmpty { try note(named, of: entry, in: segment) }
           }
         }
         // What no envelope names, a body may: INV-V1. In most stores there is no such chunk, and no record is
@@ -104,10 +108,7 @@ extension Journal {
           try segment.forEachEntry(upTo: end) { (entry, _) throws(StorageError) in
             guard entry.kind == .record else { return }
             let values = Self.values(of: entry, &reader)
-            if values.contains(where: unnamed.contains), try isCurrent(entry, in: segment) {
-              scan.owners.append(
-                (entry.id, values, FrameAddress(segment: segment.number, offset: entry.offset)))
-            }
+            if values.contains(where: unnamed.contains) { try note(values, of: entry, in: segment) }
           }
         }
       } catch { throw NotelogError(error) }

@@ -26,7 +26,11 @@ extension Journal {
     try fromStorage(storage.checkPins())
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
+    // What an unfinished one has copied may be what is to go.
+    if share == .purge { compactor.abandon() }
     try loadIndex()
+    // Where it can't be found out what may go, all is kept as before; but then nothing is purged.
+    do { try moveHorizon(isPurging: share == .purge) } catch { if share == .purge { throw error } }
     var run = CompactionRun(share: share, budget: budget.untilCancelled)
     defer { tell(run.result) }
     run.result.byteCountBefore = statistics.segments.byteCount
@@ -52,6 +56,7 @@ extension Journal {
     // Without all of the index it is an estimate still.
     try? catalog.index.loadAll()
     try? loadChunks()
+    moveHorizonIfDue(unlessKnown: true)
     return plan(CompactionRun(share: .onDemand, budget: .unlimited)).estimate
   }
 
@@ -113,7 +118,8 @@ extension Journal {
         let needed = try NeededTombstones(
           of: sources, in: catalog, live: live, share: run.share.tombstoneShare)
         return try Compaction(
-          sources, of: catalog, needed: needed, in: storage, number: number, salt: options.random())
+          sources, of: catalog, needed: needed, in: storage, kind: log.branch.compactedKind, number: number,
+          salt: options.random())
       } catch { try handle(error, &run) }
     }
     return nil
@@ -180,7 +186,8 @@ extension Journal {
       }
       candidates.append(
         CompactionCandidate(
-          segment: segment, byteCount: segment.byteCount, liveByteCount: segment.liveBytes,
+          segment: segment, byteCount: segment.byteCount,
+          remainingByteCount: catalog.remainingByteCount(of: segment),
           age: next > last ? next - last : 1))
     }
     compactor.state.withLock { $0.lastSequences = found }
@@ -196,6 +203,7 @@ extension Journal {
     try log.readFooter(held)
     let hasDeadBytes = log.state.withLock { state in
       guard let head = state.head else { return false }
+      if catalog.kept.seconds > 0 { return head.segment.expiredByteCount > 0 }
       return head.footerByteCount > FooterBuilder().byteCount
         && head.end > Layout.firstFrameOffset + head.segment.liveBytes
     }
@@ -230,7 +238,8 @@ extension Journal {
       return
     }
     let segment = Segment(
-      number: number, kind: .compacted, salt: SegmentSalt(output.entry.salt), file: file, entry: output.entry,
+      number: number, kind: log.branch.compactedKind, salt: SegmentSalt(output.entry.salt), file: file,
+      entry: output.entry,
       figures: Segment.Figures(isNew: true))
     do { try publish(LiveChange(added: [output.entry], removed: sources.map(\.number))) } catch {
       // Where there was no room for it, nothing names the output.
@@ -250,6 +259,7 @@ extension Journal {
     }
     catalog.remove(sources)
     let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
+    let expiredByteCount = sources.reduce(0) { $0 + $1.expiredByteCount }
     let reclaimedByteCount = removedByteCount - segment.byteCount
     log.state.withLock(waking: .nobody) { $0.counters.bytesReclaimed += reclaimedByteCount }
     run.result.reclaimedByteCount += reclaimedByteCount
@@ -258,7 +268,7 @@ extension Journal {
     // Before their files lose their names: what somebody holds then stays open.
     sources = []
     unlinkDeferred()
-    catalog.segments.noteDeleted(removedByteCount)
+    catalog.segments.noteDeleted(removedByteCount, expired: expiredByteCount)
     compactor.noteFreed()
   }
 

@@ -21,7 +21,7 @@ extension Journal {
     let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: storeID,
-      branch: options.newBranch(keepsTimes: options.keepsCommitTimes),
+      branch: options.newBranch(),
       state: LogState(), lock: lock, report: RecoveryReport())
     let held = journal.log.enterGate()
     defer { journal.log.leaveGate() }
@@ -181,7 +181,7 @@ extension Journal {
     let segments = examination.survey.segments
     var doomed = Set(examination.replaced.keys)
     for segment in segments.values
-    where segment.header.kind == .compacted && examination.live[segment.number] == nil {
+    where !segment.header.kind.isLog && examination.live[segment.number] == nil {
       let areSourcesThere = segment.header.sources.allSatisfy {
         examination.live[$0.segment] != nil && segments[$0.segment]?.entry == examination.live[$0.segment]
       }

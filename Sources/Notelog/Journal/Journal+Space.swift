@@ -15,6 +15,7 @@ extension Journal {
   @discardableResult
   func compactIfDue(_ budget: WorkBudget = .unlimited) throws(NotelogError) -> Bool {
     try checkWritable()
+    moveHorizonIfDue()
     guard log.space.isDue else { return false }
     try enterCompactor()
     defer { compactor.leave() }
@@ -38,6 +39,7 @@ extension Journal {
   ///   - leavesPromised: Whether what another writer was promised has to fit too.
   func waitForRoom(_ growth: Int, leavesPromised: Bool = false) {
     guard options.compactsAutomatically, !options.isReadOnly else { return }
+    moveHorizonIfDue()
     let needed = { [log] in growth + (leavesPromised ? log.space.promisedGrowth : 0) }
     guard log.space.room() < needed(), isWorthCompacting(toWhoWaits: true) else { return }
     let longest = max(catalog.segments.all.map(\.byteCount).max() ?? 0, growth)
@@ -111,6 +113,7 @@ extension Journal {
     _ budget: WorkBudget, withHead: Bool = false, while isNeeded: () -> Bool
   ) throws(NotelogError) -> Bool {
     try loadIndex()
+    if !catalog.kept.isKnown { try? moveHorizon() }
     var run = CompactionRun(share: .automatic, budget: budget)
     defer { tell(run.result) }
     unlinkDeferred()

@@ -50,6 +50,7 @@ final class Journal: Sendable {
     self.storage = storage
     self.options = options
     self.catalog = catalog
+    catalog.kept.begin(branch.keptSeconds)
     log = Log(storage, catalog: catalog, options: options, storeID: storeID, branch: branch, state: state)
     self.lock = Lock(lock)
     owner = processIdentifier

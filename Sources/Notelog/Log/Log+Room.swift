@@ -11,7 +11,7 @@ extension Log {
   func makeRoom(
     _ held: borrowing GateHeld, byteCount: Int, footerByteCount: Int, takesReserve: Bool
   ) throws(NotelogError) {
-    let segmentByteCount = byteCount + footerByteCount + CompactionCandidate.overheadByteCount
+    let segmentByteCount = byteCount + footerByteCount + Segment.overheadByteCount
     if !takesReserve, !space.isReserved(for: segmentByteCount) {
       // A log that takes no more writes says so, whatever room there is.
       try state.withLock(waking: .nobody) { state throws(NotelogError) in

@@ -34,7 +34,7 @@ final class SpaceGovernor: Sendable {
   // MARK: How long segments become
 
   /// The size that the next segment aims at.
-  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.segments.liveByteCount) }
+  var aim: Int { options.segmentByteCount ?? SegmentSize.aim(liveByteCount: catalog.remainingByteCount) }
 
   /// The same in steps: as the store grows, so does the aim, with every commit.
   private var nextSegment: Int {
@@ -175,7 +175,7 @@ final class SpaceGovernor: Sendable {
 
   // MARK: The space contract
 
-  // At most 1.5 × the live bytes and two segments. Compaction is due well before that; its output takes room
+  // At most 1.5 × the live and the kept bytes and two segments. Compaction is due well before that; its output takes room
   // while it is written, so writers wait when that room is all that is left.
 
   /// The bytes of the finished segments and of the head, with what was preallocated for it.
@@ -183,19 +183,19 @@ final class SpaceGovernor: Sendable {
     catalog.segments.finishedByteCount + headByteCount.load(ordering: .relaxed)
   }
 
-  /// What is taken beside what lives.
-  var wastedByteCount: Int { byteCount - catalog.segments.liveByteCount }
+  /// What is taken beside what lives, or is kept.
+  var wastedByteCount: Int { byteCount - catalog.remainingByteCount }
 
   /// Whether compaction should begin.
-  var isDue: Bool { wastedByteCount > catalog.segments.liveByteCount * 2 / 5 + aim }
+  var isDue: Bool { wastedByteCount > catalog.remainingByteCount * 2 / 5 + aim }
 
   /// The room that writers may take before they have to wait; what is set aside for compaction's output is
   /// not theirs. A segment that grew for a large transaction counts as it is where that is asked for.
   func room(longest: Int = 0) -> Int {
-    let (taken, liveByteCount) = (byteCount, catalog.segments.liveByteCount)
+    let (taken, remaining) = (byteCount, catalog.remainingByteCount)
     let segmentByteCount = max(aim, longest)
-    let outputByteCount = min(liveByteCount, segmentByteCount) + CompactionCandidate.overheadByteCount
-    return liveByteCount + liveByteCount / 2 + 2 * segmentByteCount - taken - outputByteCount
+    let outputByteCount = min(remaining, segmentByteCount) + Segment.overheadByteCount
+    return remaining + remaining / 2 + 2 * segmentByteCount - taken - outputByteCount
   }
 
   /// Lets others know by how much the files are about to grow, until they have.

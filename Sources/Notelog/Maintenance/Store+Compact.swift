@@ -10,7 +10,7 @@ extension Store {
     // begun.
     if let head = journal.statistics.segments.first(where: \.isHead) {
       let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount
-      let freed = head.byteCount - head.liveByteCount - 2 * overheadByteCount
+      let freed = head.byteCount - head.liveByteCount - head.keptByteCount - 2 * overheadByteCount
       if freed > 0 {
         forecast.segments.append(head.number)
         forecast.copiedByteCount += head.liveByteCount

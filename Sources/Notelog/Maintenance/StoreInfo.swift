@@ -19,6 +19,8 @@ public struct StoreInfo: Sendable {
     public let byteCount: Int
     /// How much of it is live.
     public let liveByteCount: Int
+    /// Of the others, the bytes that compaction keeps, in a store that keeps versions.
+    public let keptByteCount: Int
   }
 
   /// A slot of the keyring.
@@ -71,12 +73,17 @@ public struct StoreInfo: Sendable {
   public let branch: String
   /// Whether commits have their times.
   public let keepsCommitTimes: Bool
+  /// How long versions are kept after they were replaced; nil where they are not.
+  public let keepsVersions: Duration?
   /// How many records there are, the store's own not counted.
   public let recordCount: Int
   /// The bytes of all segment files.
   public let byteCount: Int
   /// The bytes of what is live.
   public let liveByteCount: Int
+  /// The bytes of versions that are kept, their large values and their commits' times; 0 where the store keeps
+  /// none.
+  public let keptByteCount: Int
   /// The bytes that all of the store's files take for what was written: segments up to the log's end, index,
   /// keyring and schemas.
   public let usedByteCount: Int
@@ -129,12 +136,14 @@ extension Store {
     // Chunks count as live once it is known which are; where that can't be found out now, records alone are
     // counted.
     try? journal.loadChunks()
+    journal.moveHorizonIfDue(unlessKnown: true)
     let statistics = journal.statistics
     let (floor, nextRevision) = journal.log.state.withLock { ($0.floor, $0.nextSequence) }
     let (pinned, damaged) = journal.compactor.state.withLock { state in
       (state.deferred.keys.sorted(), state.damaged.sorted())
     }
     let keyring = vault.keyring
+    let keptSeconds = journal.log.branch.keptSeconds
     // They are listed in memory, also when the store is closed.
     let own = journal.listedRecords.count
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
@@ -142,8 +151,11 @@ extension Store {
     return StoreInfo(
       id: RecordID(storeID).description, branch: RecordID(journal.log.branch.id).description,
       keepsCommitTimes: journal.log.branch.keepsTimes,
+      keepsVersions: keptSeconds > 0 ? .seconds(Int64(keptSeconds)) : nil,
       recordCount: journal.catalog.index.recordCount - own, byteCount: statistics.segments.byteCount,
-      liveByteCount: statistics.segments.liveByteCount, usedByteCount: statistics.writtenByteCount + written,
+      liveByteCount: statistics.segments.liveByteCount,
+      keptByteCount: statistics.segments.reduce(0) { $0 + $1.keptByteCount },
+      usedByteCount: statistics.writtenByteCount + written,
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.segments.deadByteCount,
       pinnedSegments: pinned.map(Int.init), damagedSegments: damaged.map(Int.init),
       snapshotCount: journal.catalog.oldVersions.snapshotCount,
@@ -175,9 +187,13 @@ extension Store {
 // MARK: - What a journal holds and what it takes.
 
 extension [StoreInfo.Segment] {
-  /// The bytes of finished segments and of the head that are neither live nor a segment's own.
+  /// The bytes of finished segments and of the head that are neither live nor kept, nor a segment's own.
   var deadByteCount: Int {
-    reduce(0) { $0 + Swift.max(0, $1.byteCount - $1.liveByteCount - CompactionCandidate.overheadByteCount) }
+    reduce(0) { sum, segment in
+      sum
+        + Swift.max(
+          0, segment.byteCount - segment.liveByteCount - segment.keptByteCount - Segment.overheadByteCount)
+    }
   }
   /// The bytes of all segments' files.
   var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
@@ -198,9 +214,12 @@ extension Journal {
       // The head's footer, which counts as live with each frame, is not written yet: nothing behind the log's
       // end lives.
       let end = !segment.isFinished && head.end > 0 ? head.end : byteCount
+      let live = min(segment.liveBytes, end)
+      let own = segment.isFinished ? Segment.overheadByteCount : Layout.firstFrameOffset
+      let kept = catalog.kept.seconds > 0 ? max(0, end - own - live - segment.expiredByteCount) : 0
       return StoreInfo.Segment(
-        number: Int(segment.number), kind: "\(segment.kind)", isHead: !segment.isFinished,
-        byteCount: byteCount, liveByteCount: min(segment.liveBytes, end))
+        number: Int(segment.number), kind: segment.kind.isLog ? "\(segment.kind)" : "compacted",
+        isHead: !segment.isFinished, byteCount: byteCount, liveByteCount: live, keptByteCount: kept)
     }
     var (written, reserved) = (segments.byteCount, byteCount(of: FileName.reserve))
     if let last = segments.first(where: \.isHead), head.end > 0 {

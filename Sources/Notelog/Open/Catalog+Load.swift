@@ -120,6 +120,7 @@ extension Catalog {
         !segment.kind.isLog || segment.number >= head.covered.segment || figures != nil
       else { return nil }
       segment.addLive(figures?.liveByteCount ?? 0)
+      segment.setExpired(figures?.expiredByteCount ?? 0)
       // What is missing can't be read; whether the checkpoint has all of it is for the examination to say.
       if head.covers(figures) || segment.file is MissingFile { continue }
       let end = end.segment == segment.number && !segment.isFinished ? end : .end
@@ -135,7 +136,9 @@ extension Catalog {
       byteCount: options.cacheByteCount, storedByteCount: segments.reduce(0) { $0 + $1.byteCount })
     let table = SegmentTable(segments)
     let source = ShardSource(checkpoint, tail: tail, table, cache)
-    return (Catalog(key: head.key, source, table, cache: cache, listed), readings)
+    let catalog = Catalog(key: head.key, source, table, cache: cache, listed)
+    catalog.kept.begin(time: head.keptTime)
+    return (catalog, readings)
   }
 }
 

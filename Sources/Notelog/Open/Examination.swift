@@ -231,7 +231,7 @@ extension LiveSet {
   ) -> [UInt32] {
     var added: [UInt32] = []
     for (header, entry) in found.sorted(by: { $0.header.number < $1.header.number })
-    where header.kind == .compacted && self[header.number] == nil {
+    where !header.kind.isLog && self[header.number] == nil {
       let sources = header.sources.map(\.segment)
       guard let entry, sources.allSatisfy({ self[$0] != nil }), sources.contains(where: isMissing) else {
         continue
@@ -389,7 +389,7 @@ extension Examination {
   var replaced: [UInt32: UInt32] {
     var replaced: [UInt32: UInt32] = [:]
     for segment in survey.segments.values
-    where segment.header.kind == .compacted && live[segment.number] != nil {
+    where !segment.header.kind.isLog && live[segment.number] != nil {
       for source in segment.header.sources
       where survey.segments[source.segment] != nil && live[source.segment] == nil {
         replaced[source.segment] = segment.number

@@ -8,7 +8,8 @@ public struct RecordVersion: Sendable, Hashable {
   /// The number of the transaction that wrote it.
   public let revision: UInt64
   /// When it was committed, as the clock of the writer said; nil where the store keeps no times
-  /// (``Store/Options/keepsCommitTimes``), and where compaction has moved the version.
+  /// (``Store/Options/keepsCommitTimes``), and where compaction has moved the version in one that does not keep versions
+  /// (``Store/Options/keepsVersions``).
   public let time: Date?
   /// Whether it is the record's deletion.
   public let isDeletion: Bool
@@ -20,7 +21,7 @@ extension Store {
   /// The versions of a record that the store still has, newest first; the record's deletions are among them.
   ///
   /// What is overwritten or deleted stays in the store's files until compaction removes it, at a moment that
-  /// nobody promises. Versions need no key to be listed; ``get(_:_:revision:)`` reads one.
+  /// nobody promises, or as long as the store keeps versions. Versions need no key to be listed; ``get(_:_:revision:)`` reads one.
   ///
   /// ```swift
   /// for version in try store.versions(of: id) where !version.isDeletion {

@@ -334,7 +334,7 @@ extension Salvage {
     _ survivors: [SalvageTable.Place], _ progress: inout WorkProgress
   ) throws(NotelogError) {
     // What is saved begins a history of its own.
-    let branch = options.newBranch(keepsTimes: options.keepsCommitTimes)
+    let branch = options.newBranch()
     try copy(survivors, branch, &progress)
     let chunks = values.keys.flatMap { table.chunks[$0, default: [:]].values }.sorted { $0.bits < $1.bits }
     noteMissingChunks()

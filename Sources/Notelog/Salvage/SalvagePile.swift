@@ -292,7 +292,7 @@ struct SalvageFile {
 
   /// Whether all frames in it happened: it was finished, or is all copies.
   var isFinished: Bool { trailer != nil || header.map { $0.kind != .log } ?? false }
-  var isCompacted: Bool { header?.kind == .compacted }
+  var isCompacted: Bool { header?.kind.isLog == false }
   /// How a live set would name it.
   var entry: LiveEntry? {
     guard let header, let trailer else { return nil }

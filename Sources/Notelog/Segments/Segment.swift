@@ -14,6 +14,8 @@ final class Segment: Sendable {
   private let figures: Figures
   /// How the live set identifies it, once it is finished.
   let entry: LiveEntry?
+  /// What a compacted segment takes beside what remains of its sources, at most.
+  static let overheadByteCount = Layout.firstFrameOffset + FooterBuilder().byteCount + 8
   /// Whether nothing is added to it any more: it is not the head.
   var isFinished: Bool { entry != nil }
   /// Where its frames end, if a recovery that was interrupted has cut it and not given it a footer yet.
@@ -31,6 +33,7 @@ final class Segment: Sendable {
     fileprivate let chunks = Atomic<Int>(0)
     fileprivate let visibleEnd = Atomic<Int>(0)
     fileprivate let deaths = Atomic<Int>(0)
+    fileprivate let expired = Atomic<Int>(0)
     fileprivate let wholeSince: Atomic<Int>
 
     /// Figures of a segment of which nothing is known, or to which nothing has been written yet.
@@ -74,6 +77,16 @@ final class Segment: Sendable {
   var liveBytes: Int { recordBytes + figures.chunks.load(ordering: .relaxed) }
   /// The bytes of live records and deletions among them.
   var recordBytes: Int { figures.live.load(ordering: .relaxed) }
+
+  /// In a store that keeps versions, the bytes that compaction would not leave, as it was known when the
+  /// horizon was moved.
+  var expiredByteCount: Int { figures.expired.load(ordering: .relaxed) }
+
+  /// Sets that figure.
+  ///
+  /// - Returns: What it was.
+  @discardableResult
+  func setExpired(_ byteCount: Int) -> Int { figures.expired.exchange(byteCount, ordering: .relaxed) }
 
   /// Counts bytes of records and deletions that became live, or died.
   func addLive(_ byteCount: Int) {
@@ -252,7 +265,7 @@ extension Segment {
   }
 
   /// The segment's header, from any of its copies.
-  private func header() throws(StorageError) -> SegmentHeader? {
+  func header() throws(StorageError) -> SegmentHeader? {
     do throws(StorageError) {
       guard let header = try Survey.read(file, number)?.header, header.salt == salt.value else { return nil }
       return header

@@ -24,6 +24,7 @@ final class SegmentTable: Sendable {
   private let liveByteTotal: Atomic<Int>
   private let diedByteTotal = Atomic<Int>(0)
   private let finishedByteTotal: Atomic<Int>
+  private let expiredByteTotal: Atomic<Int>
 
   /// A table of some segments.
   init(_ segments: [Segment] = []) {
@@ -32,6 +33,7 @@ final class SegmentTable: Sendable {
       Row(numbers: segments.map(\.number), segments: segments))
     liveByteTotal = Atomic(segments.reduce(0) { $0 + $1.liveBytes })
     finishedByteTotal = Atomic(segments.reduce(0) { $0 + $1.byteCount })
+    expiredByteTotal = Atomic(segments.reduce(0) { $0 + $1.expiredByteCount })
   }
 
   /// The bytes of all live frames, with their footer entries.
@@ -40,6 +42,18 @@ final class SegmentTable: Sendable {
   var diedByteCount: Int { diedByteTotal.load(ordering: .relaxed) }
   /// The bytes of all finished segments' files.
   var finishedByteCount: Int { finishedByteTotal.load(ordering: .relaxed) }
+  /// Those of them, in a store that keeps versions, that compaction would leave; what lives in the head with
+  /// them.
+  var unexpiredByteCount: Int {
+    let expiredByteCount = expiredByteTotal.load(ordering: .relaxed)
+    let own = count * Segment.overheadByteCount
+    return max(liveByteCount, finishedByteCount - expiredByteCount - own)
+  }
+
+  /// Sets how many bytes of a segment compaction would not leave.
+  func setExpired(_ byteCount: Int, in segment: Segment) {
+    expiredByteTotal.add(byteCount - segment.setExpired(byteCount), ordering: .relaxed)
+  }
 
   /// Counts bytes of a segment's chunks that became live, or died.
   func addChunks(_ byteCount: Int, in number: UInt32) {
@@ -99,7 +113,10 @@ final class SegmentTable: Sendable {
 
   /// Counts bytes of segments that were removed no longer: only once their files are gone may writers take
   /// the room.
-  func noteDeleted(_ byteCount: Int) { finishedByteTotal.subtract(byteCount, ordering: .relaxed) }
+  func noteDeleted(_ byteCount: Int, expired expiredByteCount: Int) {
+    finishedByteTotal.subtract(byteCount, ordering: .relaxed)
+    expiredByteTotal.subtract(expiredByteCount, ordering: .relaxed)
+  }
 }
 
 // MARK: - Where a frame is, in eight bytes: docs/format-derived.md §31, the place in an index entry.

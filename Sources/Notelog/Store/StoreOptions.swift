@@ -61,6 +61,11 @@ extension Store {
     /// Whether commits have their times, in a store that is created: for good. Whoever sees the files then
     /// sees when each was made.
     public var keepsCommitTimes = false
+    /// How long each version of a record is kept after it was replaced or deleted, with its large values, in a
+    /// store that is created: for good, in whole seconds. nil: until compaction, at any moment. Commits have
+    /// their times then. It takes the space of all that is written in that time; `Store.purge(progress:)` gives
+    /// it back before.
+    public var keepsVersions: Duration?
     /// Where this device's secret is: keys that are always open, or used on this device only, need it.
     public var deviceSecret = DeviceSecret.standard
     /// What is told of the store's events: opened, recovered, compacted, damaged, slow, closed. It is called
@@ -74,6 +79,9 @@ extension Store {
     /// than 16 the password is cheap to guess for whoever has the files, and nothing warns of that here: only
     /// for tests.
     public var passwordWork: UInt8 = 17
+
+    /// The time of a commit, in milliseconds since 1970: another one only where clocks are tried.
+    var clock: (@Sendable () -> UInt64)?
 
     /// The options that most apps want.
     public init() {}
@@ -91,6 +99,9 @@ extension Store {
       options.compactsAutomatically = compaction == .automatic
       options.keepsCollections = true
       options.keepsCommitTimes = keepsCommitTimes
+      let seconds = keepsVersions?.components.seconds
+      options.keptSeconds = seconds.map { UInt32(clamping: max(1, $0)) } ?? 0
+      if let clock { options.clock = clock }
       if case .leased = writing { options.isLeased = true }
       options.lockTimeout = lockTimeout
       return options

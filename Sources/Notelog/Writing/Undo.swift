@@ -22,7 +22,8 @@ extension Store {
   /// transaction, which can be taken back too.
   ///
   /// It succeeds as a whole or not at all. What was before must be there still: after a compaction that is not
-  /// certain any more, and after a crash it may not be. Each old version is checked as reading it would check
+  /// certain any more, and after a crash it may not be, unless the store keeps versions
+  /// (``Store/Options/keepsVersions``). Each old version is checked as reading it would check
   /// it, with all of its sealed values, so their keys must be open. Keys and schemas are never taken back, nor
   /// does a value come back that is under a key, or a generation of one, which was replaced. Rules of
   /// ``Unique`` and of references are not asked: what was before is what they allowed, or what was older than
@@ -59,7 +60,7 @@ extension Transaction {
       throw NotelogError(.damaged, "something of the store is lost, and what was before may be: verify it")
     }
     var undone = UndoneTransaction(
-      revision: last.range.sequence, time: Date(commitTime: last.range.mark.time))
+      revision: last.sequence, time: Date(commitTime: last.time))
     var restored: [(stored: OwnedRecord, plan: CollectionPlan)] = []
     for (id, frame) in last.frames.map({ (RecordID($0), $1) }).sorted(by: { $0.0 < $1.0 }) {
       let plan = store.registry.withLock { $0.byNumber[frame.collection]?.plan }

@@ -9,20 +9,29 @@ extension Command {
 
       A damaged segment is left as it is, and named; then it exits 3.
       """,
-    positionals: [.store], options: [dryRun, .segmentSize, .json], run: compactStore)
+    positionals: [.store], options: [dryRun, purge, .segmentSize, .json], run: compactStore)
+
+  fileprivate static let purge = Option(
+    long: "purge",
+    help:
+      "leave nothing behind that was changed or removed, however little; nor versions that the store keeps")
 
   fileprivate static let dryRun = Option(
     long: "dry-run", help: "only say how much would be freed, about; nothing is written")
 }
 
 private func compactStore(_ call: Invocation) throws -> ExitCode {
+  let isPurge = call.has(Command.purge)
+  if isPurge, call.has(Command.dryRun) { throw ToolError.usage("--purge and --dry-run exclude each other") }
   if call.has(Command.dryRun) { return try forecast(call) }
   var byteCountBefore = 0
   let done = try call.withStore(.ifGiven) { store -> CompactionSummary? in
     byteCountBefore = store.info().byteCount
     // Another segment takes something by itself: the store must not become larger.
-    if store.compactionForecast.segments.isEmpty { return nil }
-    return try withProgress("compacting") { progress in try store.compact(progress: progress) }
+    if !isPurge, store.compactionForecast.segments.isEmpty { return nil }
+    return try withProgress("compacting") { progress in
+      try isPurge ? store.purge(progress: progress) : store.compact(progress: progress)
+    }
   }
   if Interrupt.isRequested { throw ToolError.interrupted }
   // An open store holds room to write into; what was gained shows once it is closed.

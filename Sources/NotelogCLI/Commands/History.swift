@@ -9,7 +9,8 @@ extension Command {
       The newest comes first. Each line has the revision, the time, and whether the record was written or removed then;
       'get STORE ID@REVISION' shows a version. No key is needed. There are times in stores made with --commit-times.
 
-      An older version stays until it is compacted away, which may be at any time. A version that compaction has moved has no time.
+      An older version stays until it is compacted away, which may be at any time, and a version that compaction has moved has no time. In a store
+      made with --keep-versions TIME it stays for TIME after it was changed or removed, with its time; 'compact --purge' removes it before.
       """,
     positionals: [.store, Positional(name: "ID", help: .idHelp)], options: [.json],
     run: listVersions)
@@ -21,7 +22,7 @@ extension Command {
       records that were added are removed. It prints which. That is a change too: 'undo' once more takes it back.
       'import' commits many times; the last of them is taken back.
 
-      What was before has to be there. After a compaction that is not certain, and a large removal may bring one at once; after a crash
+      What was before has to be there, as it is in a store made with --keep-versions. After a compaction that is not certain elsewhere, and a large removal may bring one at once; after a crash
       it may not be there. What comes back has to fit one change, of 64 MiB. Otherwise nothing is changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
       opened first, to check it.
       """,

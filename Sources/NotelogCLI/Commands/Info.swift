@@ -43,8 +43,16 @@ private func report(
 ) -> Report {
   var report = Report(width: 12)
   report.row("store", info.id, ["id": info.id])
-  let times = info.keepsCommitTimes ? ", commits have their times" : ""
-  report.row("branch", info.branch + times, ["branch": info.branch, "commitTimes": info.keepsCommitTimes])
+  let kept = info.keepsVersions
+  let times =
+    kept.map { ", versions are kept for \($0.shown), with the times of commits" }
+    ?? (info.keepsCommitTimes ? ", commits have their times" : "")
+  report.row(
+    "branch", info.branch + times,
+    [
+      "branch": info.branch, "commitTimes": info.keepsCommitTimes,
+      "keptSeconds": kept.map { Int($0.components.seconds) },
+    ])
   let verdict: JSONValue = [
     "verdict": damage.verdict.rawValue, "lostRecords": damage.lostRecordCount,
     "staleBelow": damage.possiblyStaleBelow,
@@ -67,8 +75,11 @@ private func report(
     ["records": info.recordCount, "nextRevision": info.nextRevision])
   report.row(
     "size",
-    "\(info.byteCount) bytes, of which \(info.liveByteCount) are live and compaction can free \(info.deadByteCount)",
-    ["bytes": info.byteCount, "liveBytes": info.liveByteCount, "deadBytes": info.deadByteCount])
+    "\(info.byteCount) bytes, of which \(info.liveByteCount) are live\(kept == nil ? "" : ", \(info.keptByteCount) are kept of older versions,") and compaction can free \(info.deadByteCount)",
+    [
+      "bytes": info.byteCount, "liveBytes": info.liveByteCount, "keptBytes": info.keptByteCount,
+      "deadBytes": info.deadByteCount,
+    ])
   report.row(
     "space", "\(info.usedByteCount) bytes used by all files, \(info.reservedByteCount) set aside",
     ["usedBytes": info.usedByteCount, "reservedBytes": info.reservedByteCount])

@@ -18,7 +18,8 @@ extension Command {
 
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,
-    positionals: [.store], options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes],
+    positionals: [.store],
+    options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes, keepVersions],
     examples: ["notelog init my.notelog": "asks for a password, and makes the store"],
     run: makeStore)
 
@@ -29,6 +30,12 @@ extension Command {
 
   fileprivate static let commitTimes = Option(
     long: "commit-times", help: "keep the time of each commit; whoever sees the files sees them")
+
+  fileprivate static let keepVersions = Option(
+    long: "keep-versions", value: "TIME",
+    help:
+      "keep each version for TIME after it was changed or removed, like 12h or 30d, and the times of commits; the store takes the space of all that is written in TIME"
+  )
 
   fileprivate static let empty = Option(long: "empty", help: "make no collection")
   fileprivate static let schemaFile = Option(
@@ -54,6 +61,10 @@ private func makeStore(_ call: Invocation) throws -> ExitCode {
   options.passwordWork = try call.passwordWork()
   options.segmentByteCount = try call.segmentByteCount()
   options.keepsCommitTimes = call.has(Command.commitTimes)
+  options.keepsVersions = try call.quantity(
+    of: Command.keepVersions, in: 1...UInt32.max, ["s": 1, "m": 60, "h": 3600, "d": 86_400],
+    "a time like 90s, 15m, 12h or 30d"
+  ).map { .seconds(Int64($0)) }
   if let path = call.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   // What stands in the way is said before a password is asked for.
   if try SecretSource.option(of: call) == nil,

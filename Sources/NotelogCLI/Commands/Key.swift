@@ -24,7 +24,7 @@ extension Command {
     words: ["key", "rotate"], summary: "seal everything under a key anew, under a new generation of it",
     discussion: """
       New values are under the new generation at once. It may be interrupted, and goes on when it is called again. At the end the
-      old generation is given up, and what was sealed under it is compacted away; copies of the store made before still hold it.
+      old generation is given up, and what was sealed under it is compacted away, with all older versions that the store keeps; copies of the store made before still hold it.
       """,
     positionals: [.store, .keyName], options: [startAnew, .yes, .json], run: rotateKey)
 
@@ -140,6 +140,9 @@ private func rotateKey(_ call: Invocation) throws -> ExitCode {
   return try call.withStore(
     .required,
     asking: { store in
+      if store.info().keepsVersions != nil {
+        Console.say("note", "at the end the older versions that the store keeps are removed")
+      }
       try call.confirm("rotate '\(name)', and leave these in force?", of: store)
     }
   ) { store, _, _ in
@@ -199,6 +202,9 @@ private func shredKey(_ call: Invocation) throws -> ExitCode {
         let lost = key.words(try store.countSealedValues())
         Console.say(
           "note", "under '\(name)': \(lost); nobody opens them again, here or in a copy of the store")
+        if store.info().keepsVersions != nil {
+          Console.say("note", "nor what older versions that the store keeps have under it")
+        }
       }
       try call.confirm("shred '\(name)', and leave these in force?", of: store)
     }

@@ -10,7 +10,7 @@ extension Command {
       keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the
       newest that a given password opens is taken, or else the one with the store's own names, and the others lie beside it.
 
-      Each record is saved in its newest version, and what was removed stays removed. What could not be saved is named,
+      Each record is saved in its newest version, and what was removed stays removed. Older versions that the store kept are not saved, and the new store keeps none. What could not be saved is named,
       place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it
       too.
       """,

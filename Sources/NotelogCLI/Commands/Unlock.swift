@@ -89,7 +89,9 @@ extension Duration {
   /// `15m`, or `14m 59s`.
   var shown: String {
     let seconds = components.seconds
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")].filter { $0.0 > 0 }
+    let parts = [
+      (seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"),
+    ].filter { $0.0 > 0 }
     return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined(separator: " ")
   }
 }

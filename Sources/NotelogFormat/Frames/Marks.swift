@@ -8,6 +8,8 @@ public import NotelogBase
 /// The payload of a commit mark.
 package struct CommitMark: Equatable, Sendable {
   package static let byteCount = 24
+  /// What its frame takes.
+  package static let frameByteCount = aligned(Layout.frameHeaderByteCount + byteCount)
   /// What may stand behind it: room for a seal of the commit, which this version writes none of and does not
   /// read.
   package static let byteCountMax = 128

@@ -8,23 +8,34 @@ package enum SegmentKind: UInt16, Sendable, BitwiseCopyable {
   case log = 1
   case recovered = 2
   case compacted = 3
+  /// Compacted, with a commit mark behind the frames of each transaction.
+  case kept = 4
 
   /// Whether its transactions are part of the log, in order of segment numbers.
-  package var isLog: Bool { self != .compacted }
+  package var isLog: Bool { self == .log || self == .recovered }
+
+  /// Whether a commit mark stands behind the frames of each transaction.
+  package var hasMarks: Bool { self != .compacted }
 }
 
 /// The line of a store's history that a segment was written in. Copies of a store part ways: a restored and a
 /// salvaged store begin another.
 package struct Branch: Equatable, Sendable {
   /// Random.
-  package let id: ID16
+  package var id: ID16
   /// Whether commits have their times, which is chosen when the store is created.
   package let keepsTimes: Bool
+  /// For how many seconds after they were replaced versions are kept, which is chosen then too; 0 for none.
+  package let keptSeconds: UInt32
 
-  package init(id: ID16, keepsTimes: Bool) {
+  package init(id: ID16, keepsTimes: Bool, keptSeconds: UInt32 = 0) {
     self.id = id
-    self.keepsTimes = keepsTimes
+    self.keepsTimes = keepsTimes || keptSeconds > 0
+    self.keptSeconds = keptSeconds
   }
+
+  /// What compaction makes.
+  package var compactedKind: SegmentKind { keptSeconds > 0 ? .kept : .compacted }
 }
 
 /// The 512 bytes that a segment starts with, has again at 4,096, and a third time in its footer.
@@ -60,8 +71,12 @@ package struct SegmentHeader: Equatable, Sendable {
       throw .unsupportedVersion
     }
     guard let kind = SegmentKind(rawValue: bytes.load(UInt16.self, at: 10)),
-      bytes.load(UInt32.self, at: 76) <= 1, bytes.extracting(496..<508).isZero
+      bytes.load(UInt32.self, at: 76) <= 1, bytes.extracting(500..<508).isZero
     else { throw .notAHeader }
+    let keptSeconds = bytes.load(UInt32.self, at: 496)
+    guard keptSeconds == 0 || bytes.load(UInt32.self, at: 76) == 1, keptSeconds > 0 || kind != .kept else {
+      throw .notAHeader
+    }
     let sourceCount = Int(bytes.load(UInt32.self, at: 72))
     guard sourceCount <= FormatLimits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<480).isZero
     else {
@@ -71,7 +86,8 @@ package struct SegmentHeader: Equatable, Sendable {
     writeFlags = bytes.load(UInt32.self, at: 16)
     number = bytes.load(UInt32.self, at: 20)
     storeID = ID16(bytes, at: 24)
-    branch = Branch(id: ID16(bytes, at: 480), keepsTimes: bytes.load(UInt32.self, at: 76) == 1)
+    branch = Branch(
+      id: ID16(bytes, at: 480), keepsTimes: bytes.load(UInt32.self, at: 76) == 1, keptSeconds: keptSeconds)
     salt = bytes.load(UInt64.self, at: 40)
     firstSequence = bytes.load(UInt64.self, at: 48)
     floor = LogPosition(bytes, at: 56)
@@ -117,6 +133,7 @@ package struct SegmentHeader: Equatable, Sendable {
     bytes.store(UInt32(sources.count), at: start + 72)
     bytes.store(UInt32(branch.keepsTimes ? 1 : 0), at: start + 76)
     branch.id.write(into: &bytes, at: start + 480)
+    bytes.store(branch.keptSeconds, at: start + 496)
     for (index, source) in sources.enumerated() { source.write(into: &bytes, at: start + 80 + 8 * index) }
     bytes.store(Checksum.of(bytes.bytes.extracting(start..<start + 508)), at: start + 508)
   }

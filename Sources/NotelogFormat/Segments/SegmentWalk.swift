@@ -122,10 +122,11 @@ public struct LostBytes: Sendable {
   public let previous: FrameHeader?
   public let next: FrameHeader?
 
-  /// Whether a record, a deletion or a chunk may have been in it. In a segment of the log the neighbours can
-  /// tell that nothing was lost but a mark, which no record depends on once it is below the floor.
+  /// Whether a record, a deletion or a chunk may have been in it. In a segment with marks the
+  /// neighbours can tell that nothing was lost but a mark, which no record depends on once it is below the
+  /// floor.
   package func mayHoldContent(in kind: SegmentKind) -> Bool {
-    guard kind.isLog, let previous else { return true }
+    guard kind.hasMarks, let previous else { return true }
     let markByteCount = previous.kind.isInTransaction ? CommitMark.byteCount : CloseMark.byteCount
     guard range.count == aligned(Layout.frameHeaderByteCount + markByteCount) else { return true }
     if previous.kind.isInTransaction {

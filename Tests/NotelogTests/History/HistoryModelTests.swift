@@ -1,9 +1,10 @@
 // Histories and undo against a dictionary of versions: random transactions, two processes that take turns,
-// compaction and crashes.
+// compaction and crashes; in stores that keep versions, too.
 
 import Foundation
 import NotelogBase
 import NotelogTestSupport
+import Synchronization
 import Testing
 
 @testable import Notelog
@@ -30,14 +31,30 @@ extension Store {
     return found
   }
 
-  fileprivate static func sheets(in disk: SimulatedDisk, isNew: Bool = false) throws -> Store {
+  fileprivate static func sheets(
+    in disk: SimulatedDisk, isNew: Bool = false, clock: HandClock? = nil
+  ) throws -> Store {
     var options = Store.Options()
     options.segmentByteCount = 16 << 10
     options.keepsCommitTimes = true
+    if let clock {
+      if isNew { options.keepsVersions = .seconds(HandClock.keptSeconds) }
+      options.clock = { clock.now }
+    }
     return try isNew
       ? create(in: disk, unlocking: TemporaryFolder.key, options: options)
       : open(in: disk, unlocking: TemporaryFolder.key, options: options)
   }
+}
+
+/// A clock that stands still until it is set.
+final class HandClock: Sendable {
+  static let keptSeconds: Int64 = 100
+  private let milliseconds = Atomic<UInt64>(1_000_000_000)
+
+  var now: UInt64 { milliseconds.load(ordering: .sequentiallyConsistent) }
+  func set(_ time: UInt64) { milliseconds.store(time, ordering: .sequentiallyConsistent) }
+  func advance(seconds: Int64) { set(now + UInt64(seconds * 1000)) }
 }
 
 /// What histories and undo did, for a test to see that all of it happened.
@@ -47,6 +64,10 @@ private struct HistoryTally {
   var undoneAfterCrash = 0
   var shown = 0
   var largeUndone = 0
+  var keptAfterCompaction = 0
+  var largeKept = 0
+  var expired = 0
+  var undoneAfterCompaction = 0
 }
 
 private final class HistoryModel {
@@ -66,14 +87,24 @@ private final class HistoryModel {
   private var versions: [RecordID: [UInt64: Leaflet?]] = [:]
   /// Those of them that no compaction can have removed.
   private var promised: [RecordID: Set<UInt64>] = [:]
+  /// In a store that keeps versions, its clock, and the latest that it ever said.
+  private let clock: HandClock?
+  private var latest: UInt64 = 0
+  /// When a version was replaced, and when a transaction was committed.
+  private var replaced: [RecordID: [UInt64: UInt64]] = [:]
+  private var committed: [UInt64: UInt64] = [:]
+  /// The last transaction before the last purge.
+  private var purged: UInt64 = 0
+  private var isAfterCompaction = false
   private(set) var tally = HistoryTally()
   private(set) var history: [String] = []
 
   private var store: Store { stores[writing] }
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, keepsVersions: Bool) throws {
     random = SeededGenerator(mixing: seed)
-    stores = [try Store.sheets(in: disk, isNew: true)]
+    clock = keepsVersions ? HandClock() : nil
+    stores = [try Store.sheets(in: disk, isNew: true, clock: clock)]
     let first = Leaflet(title: "first")
     try store.write { tx in try tx.put(first) }
     note([first.id: first])
@@ -83,6 +114,7 @@ private final class HistoryModel {
 
   func run(_ steps: Int) throws {
     for _ in 0..<steps {
+      try moveClock()
       switch random.pick(0..<100) {
       case 0..<30: try write()
       case 30..<36: try upload()
@@ -98,6 +130,31 @@ private final class HistoryModel {
     for store in stores.reversed() { try store.close() }
     let verification = try Store.verify(in: disk, unlocking: TemporaryFolder.key)
     try expect(verification.findings.isEmpty, "verify: \(verification.findings)")
+  }
+
+  // MARK: - What a store promises that keeps versions
+
+  private func moveClock() throws {
+    guard let clock else { return }
+    switch random.pick(0..<40) {
+    case 0: clock.set(clock.now - 30_000)
+    case 1: clock.advance(seconds: 150)
+    default: clock.advance(seconds: Int64(random.pick(0..<8)))
+    }
+    latest = max(latest, clock.now)
+  }
+
+  private func isYoung(_ time: UInt64?) -> Bool {
+    time.map { $0 + UInt64(HandClock.keptSeconds) * 1000 > latest } ?? false
+  }
+
+  /// Whether a version must be there.
+  private func isPromised(_ id: RecordID, _ revision: UInt64) -> Bool {
+    if clock == nil { return promised[id]?.contains(revision) == true }
+    // A deletion by itself says nothing that its absence does not.
+    if versions[id]?[revision] == .some(nil) { return isYoung(committed[revision]) && revision > purged }
+    let next = versions[id, default: [:]].keys.filter { $0 > revision }.min()
+    return next.map { $0 > purged && isYoung(replaced[id]?[revision]) } ?? true
   }
 
   // MARK: - Writing
@@ -158,7 +215,10 @@ private final class HistoryModel {
     before = content
     written = Set(changes.keys)
     (isCertain, isAfterCrash) = (true, false)
+    isAfterCompaction = false
+    committed[revision] = clock?.now
     for (id, sheet) in changes {
+      if let last = versions[id]?.keys.max() { replaced[id, default: [:]][last] = clock?.now }
       content[id] = sheet
       versions[id, default: [:]].updateValue(sheet, forKey: revision)
       promised[id, default: []].insert(revision)
@@ -171,6 +231,9 @@ private final class HistoryModel {
       history.append("undo refused: \(error.code)")
       tally.refused += 1
       if error.code == .conflict { return try expect(before == nil, "undo: \(error)") }
+      if clock != nil {
+        isCertain = committed.keys.max().map { $0 > purged && isYoung(committed[$0]) } ?? true
+      }
       try expect(error.code == .snapshotExpired && !isCertain, "undo: \(error)")
       return
     }
@@ -182,6 +245,7 @@ private final class HistoryModel {
     try expect(undone.time != nil, "it had no time")
     tally.undone += 1
     if isAfterCrash { tally.undoneAfterCrash += 1 }
+    if isAfterCompaction { tally.undoneAfterCompaction += 1 }
     if restored.contains(where: { before[$0]?.scan.count ?? 0 > 65_536 }) { tally.largeUndone += 1 }
     let changed = Set(undone.restored + undone.removed)
     // What ended as nothing and was nothing before leaves the last transaction where it is.
@@ -193,17 +257,41 @@ private final class HistoryModel {
   // MARK: - Everything else
 
   private func compact() throws {
+    let isPurge = random.oneIn(clock == nil ? 4 : 12)
     let summary =
-      switch random.pick(0..<4) {
-      case 0: try store.purge()
-      case 1: try store.compact(.bytes(random.pick(1..<20_000)))
+      switch random.pick(0..<3) {
+      case _ where isPurge: try store.purge()
+      case 0: try store.compact(.bytes(random.pick(1..<20_000)))
       default: try store.compact()
       }
     history.append("compact \(summary.removedSegments)\(summary.isUnfinished ? ", unfinished" : "")")
+    if isPurge, clock != nil {
+      purged = store.snapshot().revision
+      for id in versions.keys {
+        try expect(try store.versions(of: id).count <= 1, "a purge left older versions")
+      }
+    }
     if summary.removedSegments == 0 { return }
+    isAfterCompaction = true
+    if clock != nil { return try countKept(isPurge) }
     isCertain = false
     promised = [:]
     for id in content.keys { promised[id] = versions[id]?.keys.max().map { [$0] } }
+  }
+
+  private func countKept(_ isPurge: Bool) throws {
+    for id in versions.keys {
+      let found = Set(try store.versions(of: id).map(\.revision))
+      for (revision, version) in versions[id, default: [:]] {
+        guard found.contains(revision) else {
+          tally.expired += 1
+          continue
+        }
+        guard revision != versions[id]?.keys.max() else { continue }
+        tally.keptAfterCompaction += 1
+        if version?.scan.count ?? 0 > 65_536 { tally.largeKept += 1 }
+      }
+    }
   }
 
   /// The other process goes on.
@@ -216,7 +304,7 @@ private final class HistoryModel {
 
   private func openSecond() throws {
     try stores[0].suspend()
-    stores = [stores[0], try Store.sheets(in: disk)]
+    stores = [stores[0], try Store.sheets(in: disk, clock: clock)]
     writing = 1
   }
 
@@ -224,7 +312,7 @@ private final class HistoryModel {
     history.append("reopen")
     try stores[1 - writing].close()
     try store.close()
-    stores = [try Store.sheets(in: disk)]
+    stores = [try Store.sheets(in: disk, clock: clock)]
     writing = 0
     try openSecond()
   }
@@ -235,7 +323,7 @@ private final class HistoryModel {
     let image = disk.crashImageNow(loss, seed: random.next())
     for store in stores.reversed() { try store.close() }
     disk = image
-    stores = [try Store.sheets(in: disk)]
+    stores = [try Store.sheets(in: disk, clock: clock)]
     writing = 0
     try openSecond()
     // An upload that was given up may have been lost: nobody knows what it was.
@@ -262,21 +350,24 @@ private final class HistoryModel {
     let found = try store.versions(of: id)
     let revisions = found.map(\.revision)
     try expect(revisions == Set(revisions).sorted(by: >), "versions are out of order")
-    try expect(promised[id, default: []].isSubset(of: revisions), "a version is missing")
+    for revision in versions[id, default: [:]].keys where isPromised(id, revision) {
+      try expect(revisions.contains(revision), "version \(revision) of \(id) is missing")
+    }
     if content[id] != nil { try expect(revisions.first == versions[id]?.keys.max(), "the newest is missing") }
     for version in found {
       guard let known = versions[id]?[version.revision] else { throw ModelError("a version never was") }
       try expect(version.isDeletion == (known == nil), "a deletion is none, or the other way round")
       let entry = try store.get(Leaflet.self, id, revision: version.revision)
       try expect((entry == nil) == (known == nil), "a version can't be read")
+      if clock != nil { try expect(version.time != nil, "a version has no time") }
       guard let entry, let known else { continue }
       try expect(entry.title == known.title && entry.count == known.count, "a version is another")
       do { try expect(entry.scan == known.scan, "a version's value is another") } catch let error
         as NotelogError
       {
         // Compaction came to the value first.
-        let isPromised = promised[id]?.contains(version.revision) == true
-        try expect(error.code == .snapshotExpired && !isPromised, "a version's value: \(error)")
+        try expect(
+          error.code == .snapshotExpired && !isPromised(id, version.revision), "a version's value: \(error)")
       }
       tally.shown += 1
     }
@@ -294,15 +385,17 @@ private struct ModelError: Error, CustomStringConvertible {
 }
 
 @Suite struct HistoryModelTests {
-  @Test func `histories and undo do what a dictionary of versions does, beside others and after crashes`()
-    throws
-  {
+  @Test(arguments: [false, true])
+  func `histories and undo do what a dictionary of versions does, beside others and after crashes`(
+    keepsVersions: Bool
+  ) throws {
     var tally = HistoryTally()
     for seed in TestEffort.seeds(60, of: 5_000, orOnly: "NOTELOG_HISTORY_SEED") {
-      let model = try HistoryModel(seed: seed)
+      let model = try HistoryModel(seed: seed, keepsVersions: keepsVersions)
       do { try model.run(60) } catch {
         Issue.record(
-          "NOTELOG_HISTORY_SEED=\(seed): \(error), after \(model.history.suffix(20).joined(separator: ", "))")
+          "NOTELOG_HISTORY_SEED=\(seed), keeps \(keepsVersions): \(error), after \(model.history.suffix(20).joined(separator: ", "))"
+        )
         return
       }
       tally.undone += model.tally.undone
@@ -310,10 +403,17 @@ private struct ModelError: Error, CustomStringConvertible {
       tally.undoneAfterCrash += model.tally.undoneAfterCrash
       tally.shown += model.tally.shown
       tally.largeUndone += model.tally.largeUndone
+      tally.keptAfterCompaction += model.tally.keptAfterCompaction
+      tally.largeKept += model.tally.largeKept
+      tally.expired += model.tally.expired
+      tally.undoneAfterCompaction += model.tally.undoneAfterCompaction
     }
     // Every case was met.
     #expect(tally.undone > 50 && tally.refused > 10 && tally.undoneAfterCrash > 5, "\(tally)")
     #expect(tally.shown > 500 && tally.largeUndone > 5, "\(tally)")
+    guard keepsVersions else { return }
+    #expect(tally.keptAfterCompaction > 500 && tally.largeKept > 50 && tally.expired > 50, "\(tally)")
+    #expect(tally.undoneAfterCompaction > 10, "\(tally)")
   }
 
   /// A recovery leaves out the transaction that published a compaction: what was before must not be taken for
