@@ -34,9 +34,10 @@ import Testing
     try bench.expect(Self.prelude + script, .init(out: out), location)
   }
 
-  private static func export(_ said: String, _ code: Int, _ first: (csv: String, sql: String, jsonl: String))
-    -> String
-  {
+  private static func export(
+    _ said: String, _ code: Int, _ first: (csv: String, sql: String, jsonl: String),
+    second: String = #""notes":null,"#
+  ) -> String {
     """
     csv \(code)
     \(said)ID,1,\(first.csv),one
@@ -50,7 +51,7 @@ import Testing
     INSERT INTO "visit" VALUES ('ID', 2, NULL, 'two');
     jsonl \(code)
     \(said){"id":"ID","collection":"visit","fields":{"day":1,\(first.jsonl)"log":"one"}}
-    {"id":"ID","collection":"visit","fields":{"day":2,"log":"two"}}
+    {"id":"ID","collection":"visit","fields":{"day":2,\(second)"log":"two"}}
 
     """
   }
@@ -78,7 +79,7 @@ import Testing
       """
     func export(_ why: String) -> String {
       // One of the two is the seal of none.
-      Self.export("notelog: error: 2 values can't be opened: key 1 \(why)\n", 3, ("", "NULL", ""))
+      Self.export("notelog: error: 2 values can't be opened: key 1 \(why)\n", 3, ("", "NULL", ""), second: "")
     }
     try expect(
       script,
@@ -94,9 +95,9 @@ import Testing
       script,
       """
       {"day":1,"notes":{"sealed":48,"key":1},"log":"one"}}
-      {"day":2,"log":"two"}}
+      {"day":2,"notes":null,"log":"two"}}
       {"day":1,"notes":{"sealed":48,"key":1},"log":{"sealed":43,"key":2}}}
-      {"day":2,"log":{"sealed":43,"key":2}}}
+      {"day":2,"notes":null,"log":{"sealed":43,"key":2}}}
 
       """)
   }

@@ -89,7 +89,7 @@ import Testing
       """
     let said = "4\nnotelog: warning: record ID: photo is left out, as it has 17000000 bytes\n1\n"
     let rest = #"""
-      {"name":"Aspirin","scan":{B}}}
+      {"name":"Aspirin","scan":{B},"small":null}}
         photo  17000000 bytes, too long to be shown
       4
       "photo":{"long":17000000},

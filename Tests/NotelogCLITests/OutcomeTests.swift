@@ -58,8 +58,8 @@ import Testing
       \tUp
       3\t
       Up\t\ttrue
-      "fields":{"title":"Up","seen":true}}
-      "fields":{"stars":3}}
+      "fields":{"title":"Up","stars":null,"seen":true}}
+      "fields":{"title":null,"stars":3,"seen":null}}
 
       """)
   }

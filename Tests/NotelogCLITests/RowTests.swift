@@ -206,7 +206,7 @@ import Testing
       notelog remove my.notelog aaaaaaaa-11 bbbb >/dev/null; notelog list my.notelog $quick -f title | wc -l
       notelog get my.notelog aaaa $quick | wc -l
       """
-    try bench.expect(script, .init(out: "Three\nThree\nTwo033[2J\nUno\n1\n2\n"))
+    try bench.expect(script, .init(out: "Three\nThree\nTwo033[2J\nUno\n1\n3\n"))
   }
 
   @Test func `digits that several ids begin with name them, with titles where they can be read`() throws {

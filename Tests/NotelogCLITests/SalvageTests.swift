@@ -10,7 +10,7 @@ import Testing
   /// A store of several segments with sixty notes of 60 kB, and ways to damage it.
   static let prelude =
     storePrelude + #"""
-      note() { printf '{"id":"5a1ba6e0-0000-4000-8000-%012d","fields":{"title":"%s","body":"%060000d"}}\n' $1 "$2" $1; }
+      note() { printf '{"id":"5a1ba6e0-0000-4000-8000-%012d","fields":{"time":null,"title":"%s","body":"%060000d"}}\n' $1 "$2" $1; }
       for i in $(seq 60); do note $i "note $i"; done | notelog import my.notelog $quick --batch 1
       # place ID: where in a file's frame the record's id is, and which file it is, newest last
       place() {

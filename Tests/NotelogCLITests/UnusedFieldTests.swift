@@ -57,7 +57,7 @@ private struct After: Record {
       id=00000000-0000-0000-0000-000000100001
       notelog get my.notelog $id $quick | tail -n +2; echo $?
       notelog dump my.notelog $quick | grep new; notelog dump my.notelog >out; echo $?; grep 'field 7' out
-      notelog dump my.notelog --json | grep -o '"fields":{"field 7".*'
+      notelog dump my.notelog --json | grep -o '"fields":{.*"field 7".*'
       notelog list my.notelog thing >/dev/null; echo $?
       notelog verify my.notelog $quick | grep verdict
       """
@@ -66,7 +66,7 @@ private struct After: Record {
       0
       0
         field 7  3 bytes, not in the schema
-      "fields":{"field 7":{"unknown":3}}}
+      "fields":{"title":null,"field 7":{"unknown":3}}}
       0
       verdict    sound
 

@@ -70,9 +70,8 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
   try call.withStore(.required) { store in
     let collection = try store.collection(given: name)
     var values = try collection.values(assignments)
-    // An app would have its initial value for it, which is often the time of each reading.
     for field in collection.fields where field.needsValue && values[field.name] == nil {
-      values[field.name] = try field.checked(field.type == .date ? .date(Moment.now) : nil)
+      values[field.name] = try field.initialValue
     }
     do { try store.write { tx in _ = try tx.put(in: collection, id, values) } } catch {
       var error = ToolError(any: error)

@@ -8,7 +8,7 @@ extension Command {
     discussion: """
       Without a key, sealed fields are shown as sealed, with their size and the number of their key, also where an agent keeps the store
       unlocked: --unlock opens them. With --json
-      each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. Dates are RFC 3339; bytes are
+      each record is one line: {"id":…,"collection":…,"revision":…,"fields":{…}}. A field without a value is null. Dates are RFC 3339; bytes are
       {"base64":…}, JSON documents {"json":…}, a field not opened {"sealed":…,"key":…}, one that is not in the schema
       {"unknown":…}, one that failed {"error":…}; the sizes are in bytes, as stored.
 
@@ -41,9 +41,10 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
     // What was given may open some keys only.
     let isOpening = try store.isUnlocked || SecretSource.option(of: call) != nil
     for collection in store.collections {
+      let names = collection.fieldsInUse.map(\.name)
       try collection.query().onDamage(outcome.noteUnreadable).forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        try call.print(shown.lines, or: shown.json)
+        try call.print(shown.lines, or: shown.json(names))
         outcome.note(shown)
         return true
       }

@@ -16,7 +16,8 @@ extension Command {
       under a key that was not granted, was shredded or is elsewhere. What the other program would not take for a name is refused; of two names that are one
       to SQLite, which knows no capital letters, the second gets a number.
 
-      A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file.
+      A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file. JSON lines leave the
+      whole field out, so that an import into the same store keeps the value; what has none is null.
       """,
     positionals: [
       .store,

@@ -70,7 +70,7 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
     }
     try call.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try call.print(shown.lines, or: shown.json)
+    try call.print(shown.lines, or: shown.json(collection.fieldsInUse.map(\.name)))
     let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()

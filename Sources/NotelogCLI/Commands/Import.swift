@@ -13,7 +13,8 @@ extension Command {
       a pipe does as well: tables from a pipe are held in memory, 256 MiB at most.
 
       A line of dump --json is {"id":…,"collection":…,"fields":{…}}; the id may be left out, and the collection where there is
-      only one. A record whose id exists is replaced. Fields that a dump left sealed are refused. Lines are committed in batches. If a line is wrong,
+      only one. Of a record whose id exists, fields that the line does not name stay as they are, and one that is null is cleared. A new record needs what is
+      not optional, as for 'add'. Fields that a dump left sealed are refused. Lines are committed in batches. If a line is wrong,
       those before it are imported and it says which line it was. All that was imported is on the disk before it exits.
 
       For tables, collections are proposed and shown, with a value of each column, and taken after a yes or with --yes. All tables of a file are
@@ -132,7 +133,8 @@ private func importLines(_ reader: inout LineReader, _ call: Invocation) throws 
           ? (error.isOutcomeUnknown ? "of the lines after" : "nothing is imported after")
             + " line \(batch.committedLine)"
           : "line \(reader.lineNumber)"
-        throw ToolError(error.code, "\(place): \(error.message)", hint: error.hint)
+        let code = error.code == .usage ? .failed : error.code
+        throw ToolError(code, "\(place): \(error.message)", hint: error.hint)
       }
       try store.finishImport()
       if Interrupt.isRequested { throw ToolError.interrupted }
@@ -326,7 +328,21 @@ private struct ImportBatch {
     }
     // In one transaction, versions of a record take the space of all of them until they are compacted.
     if pending.ids.contains(id) { try commit(upTo: number - 1) }
-    pending.add(id, values, to: collection, byteCount: line.count)
+    // A dump has null for what the record lacks, though it is not optional: so it stays.
+    let lacking = known.values.filter { !$0.isOptional && values[$0.name] == .missing }
+    for field in lacking { values[field.name] = nil }
+    // A line with all values replaces what is there unread, as that may be damaged.
+    let old = values.count == known.count ? nil : try collection.get(id)
+    if let old {
+      for field in lacking where old.fields.contains(where: { $0.name == field.name }) {
+        _ = try field.checked(nil)
+      }
+    } else {
+      let named = Set(fields.map(\.name))
+      for field in known.values.sorted(by: { $0.number < $1.number })
+      where field.needsValue && !named.contains(field.name) { values[field.name] = try field.initialValue }
+    }
+    pending.add(id, values, to: collection, byteCount: line.count, isUpdate: old != nil)
   }
 
   private mutating func collection(given name: String?) throws -> (DynamicCollection, [String: FieldInfo]) {

@@ -309,18 +309,23 @@ extension SourceTable {
 
 /// Records on their way into a store, in transactions of limited size.
 struct RecordBatch {
-  private(set) var records: [(collection: DynamicCollection, id: RecordID, values: [String: DynamicValue])] =
-    []
+  typealias Record = (
+    collection: DynamicCollection, id: RecordID, values: [String: DynamicValue], isUpdate: Bool
+  )
+
+  private(set) var records: [Record] = []
   private(set) var ids: Set<RecordID> = []
   private var byteCount = 0
 
   /// A transaction holds 64 MiB at most, so a batch ends before that too.
   func isFull(_ count: Int) -> Bool { records.count >= count || byteCount >= 16 << 20 }
 
+  /// Takes a record's values; with `isUpdate` those of a record that is there, whose other fields stay.
   mutating func add(
-    _ id: RecordID, _ values: [String: DynamicValue], to collection: DynamicCollection, byteCount: Int
+    _ id: RecordID, _ values: [String: DynamicValue], to collection: DynamicCollection, byteCount: Int,
+    isUpdate: Bool
   ) {
-    records.append((collection, id, values))
+    records.append((collection, id, values, isUpdate))
     ids.insert(id)
     self.byteCount += byteCount
   }
@@ -329,7 +334,13 @@ struct RecordBatch {
   mutating func commit(to store: Store, _ durability: Durability) throws {
     let records = records
     try store.write(durability) { tx in
-      for record in records { try tx.put(in: record.collection, record.id, record.values) }
+      for (collection, id, values, isUpdate) in records {
+        if isUpdate {
+          try tx.update(in: collection, id, values)
+        } else {
+          try tx.put(in: collection, id, values)
+        }
+      }
     }
     self = RecordBatch()
   }
@@ -347,7 +358,8 @@ extension SourceTable {
     try forEachRow { _, id, values in
       if try knownCount == 0 || collection.get(id) == nil {
         let record = Dictionary(zip(names, values)) { first, _ in first }
-        batch.add(id, record, to: collection, byteCount: values.reduce(0) { $0 + $1.roughByteCount })
+        let byteCount = values.reduce(0) { $0 + $1.roughByteCount }
+        batch.add(id, record, to: collection, byteCount: byteCount, isUpdate: false)
         newCount += 1
         if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
       }

@@ -39,7 +39,7 @@ struct RecordRows {
   }
 
   private mutating func add(_ record: RecordShown) throws {
-    if form == .json { return try Console.print(record.json) }
+    if form == .json { return try Console.print(record.json(fields.map(\.name))) }
     let contents = Dictionary(record.fields.map { ($0.name, $0.content) }) { first, _ in first }
     if form == .table {
       let id: Table.Cell = (shownID(record.entry.id), .dim)

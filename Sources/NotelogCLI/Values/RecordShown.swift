@@ -55,12 +55,19 @@ struct RecordShown {
     }
   }
 
-  /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`.
-  var json: JSONValue {
-    [
+  /// `{"id":…,"collection":…,"revision":…,"fields":{…}}`, some fields first, with null for what it does not have of
+  /// them.
+  func json(_ names: [String]) -> JSONValue {
+    let shown = Dictionary(fields.map { ($0.name, $0.content.json) }) { first, _ in first }
+    let (known, present) = (Set(names), Set(entry.fields.map(\.name)))
+    let all = names + fields.map(\.name).filter { !known.contains($0) }
+    let members = all.compactMap { name in
+      (shown[name] ?? (present.contains(name) ? nil : .null)).map { JSONValue.Member(name: name, value: $0) }
+    }
+    return [
       "id": entry.id.shown, "collection": entry.collection, "revision": entry.revision,
       "possiblyStale": entry.isPossiblyStale ? true : nil,
-      "fields": JSONValue.object(fields.map { .init(name: $0.name, value: $0.content.json) }),
+      "fields": JSONValue.object(members),
     ]
   }
 
@@ -162,6 +169,14 @@ extension String {
 extension FieldInfo {
   /// Whether a record is not complete without it. A text that is not given is an empty one.
   var needsValue: Bool { !isOptional && !isRetired && type != .text }
+
+  /// What a new record has where nobody says: now, for a date that is not optional.
+  ///
+  /// - Throws: Where it has to be said.
+  var initialValue: DynamicValue {
+    // An app would have its initial value for it, which is often the time of each reading.
+    get throws { try checked(type == .date ? .date(Moment.now) : nil) }
+  }
 
   /// A value, which is not missing unless the field is optional.
   func checked(_ value: DynamicValue?) throws -> DynamicValue {

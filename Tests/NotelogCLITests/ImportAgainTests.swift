@@ -1,0 +1,82 @@
+// `import` into what is there: lines change the fields that they name, files are known by their content, and rows
+// with ids of their own replace records where that is asked for.
+import Foundation
+import Testing
+
+@Suite struct ImportAgainTests {
+  let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  private static let prelude = """
+    notelog init s --schema s.json $quick
+    imp() { notelog import s $quick; echo $?; }
+    all() { notelog export s --as jsonl $quick | sed 's/.*"fields"://'; }
+
+    """
+
+  private func expect(
+    _ script: String, _ expected: Workbench.Answer, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    try bench.write(
+      "s.json",
+      """
+      {"collections":[{"name":"item","fields":[{"name":"name","type":"text"},{"name":"time","type":"date"},
+        {"name":"count","type":"integer"},{"name":"note","type":"text","optional":true},
+        {"name":"photo","type":"bytes","sealed":true,"optional":true}]}]}
+      """)
+    try bench.expect(storePrelude + Self.prelude + script, expected, input: "", location)
+  }
+
+  /// The bug: what a line left out was lost, also where it was a field that is not optional, or a value that the
+  /// export had left out because of its length.
+  @Test func `a line of a record that is there changes the fields that it names`() throws {
+    let script = #"""
+      head -c 17000000 /dev/urandom >long
+      id=$(notelog add s name=Ada time=2001-01-01 count=1 note=hello $quick); notelog set s $id photo=@long $quick
+      notelog export s --as jsonl $quick 2>/dev/null | sed 's/Ada/Eve/' >lines; notelog import s lines $quick; echo $?
+      notelog list s --json -f count $quick | sed 's/"count":1/"count":2/' | imp
+      all 2>/dev/null; notelog get s $id photo $quick | cmp - long && echo same
+      echo '{"id":"'$id'","fields":{"note":null}}' | imp; all 2>/dev/null
+      for field in time name; do echo '{"id":"'$id'","fields":{"'$field'":null,"count":5}}' | imp; done
+      all 2>/dev/null
+      """#
+    func record(_ count: Int, _ note: String) -> String {
+      "{\"name\":\"Eve\",\"time\":\"2001-01-01T00:00:00Z\",\"count\":\(count),\"note\":\(note)}}\n"
+    }
+    let (before, after) = (record(2, "\"hello\""), record(2, "null"))
+    let err = """
+      notelog: error: line 1: 'time' is not optional: give it a date value
+      notelog: error: line 1: 'name' is not optional: give it a text value
+
+      """
+    try expect(script, .init(out: "0\n0\n" + before + "same\n0\n" + after + "2\n2\n" + after, err: err))
+  }
+
+  @Test func `a new record needs what is not optional, and a record without a value comes back without it`()
+    throws
+  {
+    let script = #"""
+      echo '{"fields":{"name":"Ada"}}' | imp; echo '{"fields":{"count":1}}' | imp
+      all | sed 's/"time":"20[^"]*"/TIME/'; notelog list s --json -f note -f count $quick | sed 's/.*"fields"://'
+      echo '{"id":"00000000-0000-4000-8000-000000000001","fields":{"name":null,"time":null,"count":2}}' | imp
+      notelog dump s --json $quick | sed 's/"revision":[0-9]*/R/' | sort >first
+      notelog init t --schema s.json $quick; notelog dump s --json $quick | notelog import t $quick
+      notelog dump t --json $quick | sed 's/"revision":[0-9]*/R/' | sort | cmp - first && wc -l <first
+      notelog dump s --json | sed 's/.*"fields"://' | grep -c '"photo":null'
+      """#
+    let out = """
+      2
+      0
+      {TIME,"count":1,"name":null,"note":null,"photo":null}}
+      {"count":1,"note":null}}
+      0
+      2
+      2
+
+      """
+    try expect(
+      script,
+      .init(out: out, err: "notelog: error: line 1: 'count' is not optional: give it an integer value\n"))
+  }
+}
