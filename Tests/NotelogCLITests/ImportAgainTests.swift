@@ -79,4 +79,33 @@ import Testing
       script,
       .init(out: out, err: "notelog: error: line 1: 'count' is not optional: give it an integer value\n"))
   }
+
+  /// The bug: rows were known by the file's name and their numbers, so that those of another month's file were
+  /// taken for those that were there.
+  @Test(arguments: ["csv", "jsonl"])
+  func `rows are known by the file's content, so that another file's are new`(kind: String) throws {
+    let (first, second) =
+      kind == "csv"
+      ? (#"day,n\na,1\nb,2\n"#, #"day,n\na,1\nc,3\nd,4\n"#)
+      : (
+        #"{"day":"a","n":1}\n{"day":"b","n":2}\n"#,
+        #"{"day":"a","n":1}\n{"day":"c","n":3}\n{"day":"d","n":4}\n"#
+      )
+    let script = """
+      mkdir may june; printf '\(first)' >may/acc.\(kind); printf '\(second)' >june/acc.\(kind); cp may/acc.\(kind) copy.\(kind)
+      import() { notelog import s --yes --plain day,n "$@" $quick | grep -v '^ \\|^coll'; }
+      import may/acc.\(kind); import june/acc.\(kind); import may/acc.\(kind); import copy.\(kind) --into acc; import --into acc <may/acc.\(kind)
+      notelog list s acc -f day $quick | sort | cut -f2 | tr '\\n' ' '
+      """
+    func said(_ count: Int, _ known: String = "") -> String {
+      "imported   \(known.isEmpty ? count : 0) records\(known)\ncompared   \(count) rows and as many records: all the same\n"
+    }
+    let again = said(2, ", 2 were there")
+    let answer = try bench.run(storePrelude + "notelog init s --empty $quick\n" + script)
+    #expect(answer.err == "")
+    let out = said(2) + said(3) + again + again + again
+    #expect(answer.out.hasPrefix(out), "\(answer.out)")
+    // The rows of a file are in their order.
+    #expect(["a b a c d ", "a c d a b "].contains(answer.out.dropFirst(out.count)), "\(answer.out)")
+  }
 }

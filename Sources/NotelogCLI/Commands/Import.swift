@@ -35,7 +35,8 @@ extension Command {
       a foreign key, by an entity's name or by --type COLUMN=COLLECTION, gets their records' ids. From the import's end on the store holds that these are there: one that is
       referred to can't be removed, but as the foreign key says; where it is Core Data's, those that refer to it then refer to none.
 
-      What is interrupted goes on when the same is run again, as the same row has the same id. Rows that were imported before are compared with their records first: where one
+      What is interrupted goes on when the same is run again, as the same row has the same id: in CSV and JSON lines by what is in the whole file, so that another file's
+      rows are always new; in SQLite by the table's name and the row's number. Rows that were imported before are compared with their records first: where one
       differs, or is gone, nothing is imported. At the end all rows are compared with all records.
       """,
     positionals: [

@@ -125,10 +125,13 @@ struct SourceTable {
   /// What tells the ids of a table's records from those of others, in a collection that has its name, or a
   /// chosen one.
   private static func mark(_ identity: String, chosen name: String? = nil) -> UInt64 {
-    // FNV-1a: two tables whose marks are equal by chance would be noticed when counts are compared.
-    (identity + (name.map { "\n" + $0 } ?? "")).utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
+    hash((identity + (name.map { "\n" + $0 } ?? "")).utf8)
+  }
+
+  /// FNV-1a, going on from a hash: two tables whose marks are equal by chance would be noticed when rows are
+  /// compared.
+  static func hash(_ bytes: some Sequence<UInt8>, _ hash: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+    bytes.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
@@ -382,7 +385,8 @@ extension SourceTable {
     let collection = store.collections.first { $0.name == collectionName }
     let others = hasIDs && isBefore ? store.collections.filter { $0.name != collectionName } : []
     let outcome = isBefore ? "; nothing was imported" : ""
-    let hint = hasIDs ? "" : "another table goes --into another collection; "
+    let choices =
+      "where the row is right, remove that and import again; otherwise take the table --into another collection"
     var left = try collection.map { try hasIDs ? [] : ids(in: $0) } ?? []
     var (seen, count) = (Set<RecordID>(), 0)
     try forEachRow { row, id, values in
@@ -402,14 +406,16 @@ extension SourceTable {
       throw ToolError(
         .failed,
         "'\(name)' of row \(row) differs from the record that \(hasIDs ? "is there" : "was imported before")\(outcome)",
-        hint: hint + "where the row is right, 'notelog remove STORE \(id.shown)' and import again")
+        hint: "'notelog get STORE \(id.shown)' shows the record: " + choices)
     }
     if let id = left.min() {
       let row = row(of: id) ?? 0
       throw ToolError(
         .failed,
         "row \(row) was imported before, and is in the table no more\(outcome)",
-        hint: hint + "where it is gone for good, 'notelog remove STORE \(id.shown)' and import again")
+        hint:
+          "'notelog get STORE \(id.shown)' shows its record: where that is to go too, remove it and import again; otherwise take the table --into another collection"
+      )
     }
     return count
   }
