@@ -68,8 +68,8 @@ import Testing
     let out = """
       2
       0
-      {TIME,"count":1,"name":null,"note":null,"photo":null}}
-      {"count":1,"note":null}}
+      {"name":null,TIME,"count":1,"note":null,"photo":null}}
+      {"note":null,"count":1}}
       0
       2
       2
@@ -107,5 +107,37 @@ import Testing
     #expect(answer.out.hasPrefix(out), "\(answer.out)")
     // The rows of a file are in their order.
     #expect(["a b a c d ", "a c d a b "].contains(answer.out.dropFirst(out.count)), "\(answer.out)")
+  }
+
+  @Test(.enabled(if: TransferTests.hasSQLite))
+  func `a day is that of the place, unless UTC is asked for, and is the day that a list shows`() throws {
+    let script = #"""
+      export TZ=America/New_York
+      printf 'name,time,count\nAda,2024-05-02,1\n' >item.csv; echo '{"name":"Bob","time":"2024-05-02","count":2}' >item.jsonl
+      sqlite3 item.db "CREATE TABLE item (name TEXT, time DATE, count INTEGER); INSERT INTO item VALUES ('Cyd', '2024-05-02', 3)"
+      for file in item.csv item.jsonl item.db; do notelog import s $file --yes $quick >/dev/null; done
+      echo '{"fields":{"name":"Dee","time":"2024-05-02","count":4}}' | notelog import s $quick
+      notelog add s name=Eve time=2024-05-02 count=5 $quick >/dev/null
+      sed 's/Ada/Fay/' item.csv >u.csv; notelog import s u.csv --into item --utc --yes $quick >/dev/null
+      notelog import s item.csv --into new --type time=date --plain name,time,count --yes $quick >/dev/null
+      echo '{"collection":"item","fields":{"name":"Gus","time":"2024-05-02","count":7}}' | notelog import s --utc $quick
+      notelog list s item --sort count -f name -f time $quick | cut -f2-; notelog list s new -f time $quick | cut -f2
+      notelog list s item -w 'time=2024-05-02' -w name=Ada -f name $quick | cut -f2
+      """#
+    let names = ["Ada", "Bob", "Cyd", "Dee", "Eve", "Fay", "Gus"]
+    let rows = names.map { "\($0)\t2024-05-02T0\($0 == "Fay" || $0 == "Gus" ? 0 : 4):00:00Z\n" }.joined()
+    let sorted = rows
+    try expect(script, .init(out: sorted + "2024-05-02T04:00:00Z\nAda\n"))
+  }
+
+  @Test func `a number is decimal and finite, to add as to import`() throws {
+    let schema = #"{"collections":[{"name":"a","fields":[{"name":"d","type":"double","optional":true}]}]}"#
+    try bench.write("d.json", schema)
+    let script = """
+      notelog init d --schema d.json $quick
+      for number in 1e400 0x10 NaN infinity 1e5 -0.5 5; do notelog add d d=$number $quick >/dev/null 2>&1; echo $?; done
+      notelog list d -f d --sort d $quick | cut -f2
+      """
+    try expect(script, .init(out: "64\n64\n64\n64\n0\n0\n0\n-0.5\n5.0\n100000.0\n"))
   }
 }

@@ -28,7 +28,7 @@ extension Command {
       In JSON lines, and in SQLite, a number is a number however it is written, and text where a digit would be lost.
 
       With --type, and into a collection that is there already, values are read as the types say: a date is RFC 3339, as 2026-11-26T10:00:00Z, or a day alone,
-      which is its midnight in UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional.
+      which is its local midnight, as for 'add', or with --utc that of UTC; boolean is true, false, 1 or 0; bytes are base64; an empty cell is an empty text where the field is a text that is not optional.
       Where a value does not fit, nothing is imported, and it says which.
 
       Entities of Core Data become collections of their names, also where several are in one table. A column that refers to rows of another table, by
@@ -45,7 +45,9 @@ extension Command {
         name: "FILE", completion: .files, isOptional: true,
         help: "the lines; standard input without it, or with -"),
     ],
-    options: [batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, yes, propose],
+    options: [
+      batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, .utc, yes, propose,
+    ],
     examples: [
       "notelog import my.notelog notes.db --table note --seal title,body --type day=date":
         "takes a table over, and seals two of its columns",
@@ -109,7 +111,7 @@ private func importLines(_ reader: inout LineReader, _ call: Invocation) throws 
   let batchCount = try call.number(of: Command.batch, in: 1...100_000) ?? 1000
   return try call.withStore(.required) { store in
     var batch = ImportBatch(
-      store: store, durability: call.has(Command.durable) ? .durable : .flushed,
+      store: store, durability: call.has(Command.durable) ? .durable : .flushed, isUTC: call.has(.utc),
       isAcknowledging: call.has(Command.ack))
     // Acknowledgements on a terminal show how far it is.
     let progress = Progress("importing", besideOutput: call.has(Command.ack))
@@ -274,7 +276,7 @@ extension Invocation {
       }
       return ImportWishes(
         name: value(of: Command.into), sealed: words(Command.seal) ?? [], plain: words(Command.plain),
-        types: Dictionary(types) { $1 })
+        types: Dictionary(types) { $1 }, isUTC: has(.utc))
     }
   }
 }
@@ -295,6 +297,8 @@ private func knownFields(of name: String, _ call: Invocation) throws -> [FieldIn
 private struct ImportBatch {
   let store: Store
   let durability: Durability
+  /// Whether days are those of UTC, not local ones.
+  let isUTC: Bool
   /// Whether ids are printed.
   let isAcknowledging: Bool
   var pending = RecordBatch()
@@ -325,7 +329,7 @@ private struct ImportBatch {
     for field in fields {
       // Where there is none, it says which name may have been meant.
       let found = try known[field.name] ?? collection.field(field.name)
-      values[field.name] = try Self.value(field, found)
+      values[field.name] = try value(field, found)
     }
     // In one transaction, versions of a record take the space of all of them until they are compacted.
     if pending.ids.contains(id) { try commit(upTo: number - 1) }
@@ -354,8 +358,8 @@ private struct ImportBatch {
     return (collection, fields)
   }
 
-  private static func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
-    if let value = field.type.value(json: member.value) { return value }
+  private func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
+    if let value = field.type.value(json: member.value, isUTC: isUTC) { return value }
     if member.value["sealed"] != nil {
       throw ToolError(.failed, "\(field.name) is sealed in this dump", hint: "dump again with the password")
     }

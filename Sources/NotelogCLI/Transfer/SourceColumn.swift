@@ -45,6 +45,8 @@ struct SourceColumn {
   var declared = ""
   /// Whether Core Data made it, whose times are seconds since 2001, as ours.
   var isCoreData = false
+  /// Whether days are those of UTC, not local ones.
+  var isUTC = false
   /// What can be done in the database where it holds bytes and other values.
   var mixedHint: String?
   /// The records that its values are, as the file or the command line says.
@@ -94,7 +96,7 @@ struct SourceColumn {
   /// The text of a cell as a value; nil where it is none. What nobody asked for gives the very same text when
   /// it is printed, or the same number.
   private func value(_ text: String) -> DynamicValue? {
-    guard let value = type.value(strictly: text) else { return nil }
+    guard let value = type.value(strictly: text, isUTC: isUTC) else { return nil }
     if field != nil || given != nil || reference != nil || type == .text { return value }
     return value.shown == text || type == .double && value.shown == text + ".0" ? value : nil
   }
@@ -137,7 +139,7 @@ struct SourceColumn {
           Int64(text).flatMap { row in reference?.mark.flatMap { SourceTable.id($0, row) } }.map {
             .uuid($0.uuid)
           }
-        default: type.value(json: json)
+        default: type.value(json: json, isUTC: isUTC)
         }
     }
     if let value {

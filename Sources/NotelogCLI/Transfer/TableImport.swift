@@ -11,6 +11,8 @@ struct ImportWishes {
   var plain: [String]?
   /// What columns are: a type's name, or that of a collection that they refer to.
   var types: [String: String] = [:]
+  /// Whether days are those of UTC, not local ones.
+  var isUTC = false
 }
 
 /// A table on its way in: what it becomes, and its rows, which can be gone through as often as one likes.
@@ -59,7 +61,7 @@ struct SourceTable {
     var columns = all
     var count = 0
     for (index, column) in columns.enumerated() {
-      columns[index].place = index
+      (columns[index].place, columns[index].isUTC) = (index, wishes.isUTC)
       guard let word = wishes.types[column.source] ?? wishes.types[column.name] else { continue }
       columns[index].given = FieldType.allCases.first { $0.name == word }
       columns[index].reference =

@@ -44,35 +44,36 @@ extension DynamicValue {
 }
 
 extension FieldType {
-  /// Reads what `DynamicValue.json` gave; `nil` where it is no value of the type.
-  func value(json: JSONValue) -> DynamicValue? {
+  /// Reads what `DynamicValue.json` gave, a day too; `nil` where it is no value of the type.
+  func value(json: JSONValue, isUTC: Bool = false) -> DynamicValue? {
     switch (self, json) {
     case (_, .null): .missing
     case (.boolean, .boolean(let value)): .boolean(value)
     case (.integer, .number(let text)): Int64(text).map(DynamicValue.integer)
     case (.unsigned, .number(let text)): UInt64(text).map(DynamicValue.unsigned)
     case (.double, .number(let text)): Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-    case (.double, .object): Self.only("double", json).flatMap(Double.init).map(DynamicValue.double)
+    case (.double, .object): Self.only("double", json).flatMap(Self.decimal).map(DynamicValue.double)
     case (.text, .string(let text)), (.date, .string(let text)), (.uuid, .string(let text)),
       (.url, .string(let text)):
-      value(strictly: text)
+      value(strictly: text, isUTC: isUTC)
     case (.bytes, .object):
       Self.only("base64", json).flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
     case (.date, .object): Self.only("secondsSince2001", json).flatMap(Double.init).map(DynamicValue.date)
-    case (.json, .object): Self.only("json", json).flatMap(value(strictly:))
+    case (.json, .object): Self.only("json", json).flatMap { value(strictly: $0) }
     default: nil
     }
   }
 
   /// Reads what stands for a value of the type in other programs' texts, and nothing beside it; nil where it is
-  /// none.
-  func value(strictly text: String) -> DynamicValue? {
+  /// none. A day is its midnight, local or in UTC.
+  func value(strictly text: String, isUTC: Bool = false) -> DynamicValue? {
     switch self {
     case .text: .text(text)
     case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map(DynamicValue.boolean)
     case .integer: Int64(text).flatMap { String($0) == text ? .integer($0) : nil }
     case .unsigned: UInt64(text).flatMap { String($0) == text ? .unsigned($0) : nil }
     case .double: Self.decimal(text).map(DynamicValue.double)
+    case .date where text.utf8.count == 10: Moment.period(text, isUTC: isUTC).map { .date($0.lowerBound) }
     case .date: (Moment.seconds(text) ?? Self.secondsBeyondYears(text)).map(DynamicValue.date)
     case .uuid: UUID(uuidString: text).map(DynamicValue.uuid)
     case .url:
@@ -92,10 +93,9 @@ extension FieldType {
     case .boolean: Bool(text).map(DynamicValue.boolean)
     case .integer: Int64(text).map(DynamicValue.integer)
     case .unsigned: UInt64(text).map(DynamicValue.unsigned)
-    case .double: Double(text).map(DynamicValue.double)
     case .uuid: RecordID(text).map { .uuid($0.uuid) }
     case .date: text.utf8.count < 10 ? nil : Moment.period(text, isUTC: false).map { .date($0.lowerBound) }
-    case .text, .bytes, .url, .json: value(strictly: text)
+    case .text, .bytes, .url, .json, .double: value(strictly: text)
     }
   }
 
