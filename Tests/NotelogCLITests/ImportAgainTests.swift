@@ -130,6 +130,40 @@ import Testing
     try expect(script, .init(out: sorted + "2024-05-02T04:00:00Z\nAda\n"))
   }
 
+  /// The bug: a table that an export had printed and another program had changed could not come back.
+  @Test func `rows with ids of their own replace records where that is asked for`() throws {
+    let script = #"""
+      for n in 1 2 3; do echo '{"id":"5a1ba6e0-0000-4000-8000-00000000000'$n'","fields":{"name":"n'$n'","time":"2001-01-01","count":'$n',"photo":{"base64":"AA=="}}}'; done | imp
+      notelog export s --as csv $quick | cut -d, -f1-5 | sed 's/n2/two/; s/3,$/33,new/; $a5a1ba6e0-0000-4000-8000-000000000004,n4,2001-01-01T00:00:00Z,4,' | tr -d '\r' >item.csv
+      notelog import s item.csv --yes $quick >/dev/null; echo $?
+      notelog import s item.csv --yes --replace $quick | tail -n 2; notelog import s item.csv --yes --replace $quick | grep imported
+      all
+      cut -d, -f2- item.csv >none.csv; notelog import s none.csv --into item --yes --replace $quick; echo $?
+      notelog import s --replace <s.json $quick; echo $?
+      """#
+    func record(
+      _ name: String, _ count: Int, _ note: String = "null", _ photo: String = #"{"base64":"AA=="}"#
+    )
+      -> String
+    {
+      #"{"name":"\#(name)","time":"2001-01-01T00:00:00Z","count":\#(count),"note":\#(note),"photo":\#(photo)}}"#
+        + "\n"
+    }
+    let out =
+      "0\n2\nimported   1 records, 3 were there, 2 of them replaced\ncompared   4 rows and as many records: all the same\n"
+      + "imported   0 records, 4 were there\n" + record("n1", 1) + record("two", 2)
+      + record("n3", 33, "\"new\"")
+      + record("n4", 4, "null", "null") + "64\n64\n"
+    let err = """
+      notelog: error: 'name' of row 2 differs from the record that is there; nothing was imported
+      notelog: hint: with --replace, rows take the place of the records that have their ids
+      notelog: error: --replace is for rows with ids of their own, and those of 'item' have none
+      notelog: error: --replace is for tables, and these are lines of dump --json
+
+      """
+    try expect(script, .init(out: out, err: err))
+  }
+
   @Test func `a number is decimal and finite, to add as to import`() throws {
     let schema = #"{"collections":[{"name":"a","fields":[{"name":"d","type":"double","optional":true}]}]}"#
     try bench.write("d.json", schema)

@@ -37,7 +37,7 @@ extension Command {
 
       What is interrupted goes on when the same is run again, as the same row has the same id: in CSV and JSON lines by what is in the whole file, so that another file's
       rows are always new; in SQLite by the table's name and the row's number. Rows that were imported before are compared with their records first: where one
-      differs, or is gone, nothing is imported. At the end all rows are compared with all records.
+      differs, or is gone, nothing is imported; --replace has rows that bring their ids replace what is there. At the end all rows are compared with all records.
       """,
     positionals: [
       .store,
@@ -46,7 +46,8 @@ extension Command {
         help: "the lines; standard input without it, or with -"),
     ],
     options: [
-      batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, .utc, yes, propose,
+      batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, replace, .utc, yes,
+      propose,
     ],
     examples: [
       "notelog import my.notelog notes.db --table note --seal title,body --type day=date":
@@ -77,6 +78,8 @@ extension Command {
   fileprivate static let into = Option(
     long: "into", value: "COLLECTION", completion: .collections,
     help: "the collection's name; the table's or file's unless given")
+  fileprivate static let replace = Option(
+    long: "replace", help: "rows with ids of their own replace what the records with these ids have")
   fileprivate static let yes = Option(
     long: "yes", help: "take the collection as it is proposed; a new one only with --seal or --plain")
   fileprivate static let propose = Option(long: "propose", help: "show what would be made, and make nothing")
@@ -99,7 +102,8 @@ private func importFile(_ call: Invocation) throws -> ExitCode {
     return try importTables(kind, path, &reader, call)
   }
   let forTables = [
-    Command.tableName, Command.seal, Command.plain, Command.types, Command.into, Command.propose,
+    Command.tableName, Command.seal, Command.plain, Command.types, Command.into, Command.replace,
+    Command.propose,
   ]
   if let option = forTables.first(where: call.has) {
     throw ToolError.usage("--\(option.long) is for tables, and these are lines of dump --json")
@@ -202,8 +206,10 @@ private func importTables(
       let newCount = try withProgress("importing", unit: "rows") { progress in
         try table.write(into: store, besides: knownCount, progress)
       }
+      let replaced = newCount + knownCount - table.rowCount
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""
-      try Console.out.write("imported   \(newCount) records\(name(table))\(known)\n")
+      let replacing = replaced > 0 ? ", \(replaced) of them replaced" : ""
+      try Console.out.write("imported   \(newCount - replaced) records\(name(table))\(known)\(replacing)\n")
     }
     try Interrupt.deferred {
       try tables.hold(in: store)
@@ -276,7 +282,7 @@ extension Invocation {
       }
       return ImportWishes(
         name: value(of: Command.into), sealed: words(Command.seal) ?? [], plain: words(Command.plain),
-        types: Dictionary(types) { $1 }, isUTC: has(.utc))
+        types: Dictionary(types) { $1 }, isUTC: has(.utc), replaces: has(Command.replace))
     }
   }
 }

@@ -13,6 +13,8 @@ struct ImportWishes {
   var types: [String: String] = [:]
   /// Whether days are those of UTC, not local ones.
   var isUTC = false
+  /// Whether rows with ids of their own replace what their records have.
+  var replaces = false
 }
 
 /// A table on its way in: what it becomes, and its rows, which can be gone through as often as one likes.
@@ -36,7 +38,8 @@ struct SourceTable {
   /// The columns that are not taken.
   private let dropped: [String]
   /// How many rows there are.
-  private let rowCount: Int
+  let rowCount: Int
+  private let replaces: Bool
   private let rows: Rows
   /// The first half of the ids of this table's records, where it has none, the second being the row's number:
   /// always the same, so that an import that was interrupted knows what it has.
@@ -83,6 +86,7 @@ struct SourceTable {
     (givenName, collectionName) = (name, wishes.name ?? name)
     (self.identity, self.numberColumn) = (identity, numberColumn)
     (self.columns, self.dropped, self.rows, rowCount) = (columns, dropped + empty, rows, count)
+    replaces = wishes.replaces
     mark = Self.mark(identity, chosen: collectionName == name ? nil : collectionName)
   }
 
@@ -185,6 +189,10 @@ extension SourceTable {
   ) throws {
     let there = try known(collectionName)
     isKnown = there != nil
+    if replaces, !hasIDs {
+      throw ToolError.usage(
+        "--replace is for rows with ids of their own, and those of '\(givenName)' have none")
+    }
     if var column = idColumn, there?.contains(where: { $0.name == column.name }) ?? false {
       // The collection has a field for it.
       try column.conclude()
@@ -352,7 +360,7 @@ struct RecordBatch {
 }
 
 extension SourceTable {
-  /// Writes the rows that have no record yet. What was interrupted goes on when it is run again.
+  /// Writes the rows that have no record yet, or another one that they replace. What was interrupted goes on when it is run again.
   ///
   /// - Returns: How many records were written.
   func write(into store: Store, besides knownCount: Int, _ progress: (Int, Int) -> Bool) throws -> Int {
@@ -361,14 +369,15 @@ extension SourceTable {
     var newCount = 0
     var batch = RecordBatch()
     try forEachRow { _, id, values in
-      if try knownCount == 0 || collection.get(id) == nil {
+      let entry = knownCount == 0 ? nil : try collection.get(id)
+      if try entry.map({ try replaces && firstDifference($0, values) != nil }) ?? true {
         let record = Dictionary(zip(names, values)) { first, _ in first }
         let byteCount = values.reduce(0) { $0 + $1.roughByteCount }
-        batch.add(id, record, to: collection, byteCount: byteCount, isUpdate: false)
+        batch.add(id, record, to: collection, byteCount: byteCount, isUpdate: entry != nil)
         newCount += 1
         if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
       }
-      _ = progress(newCount + knownCount, rowCount)
+      _ = progress(min(newCount + knownCount, rowCount), rowCount)
     }
     try batch.commit(to: store, .flushed)
     return newCount
@@ -404,11 +413,13 @@ extension SourceTable {
       }
       left.remove(id)
       count += 1
-      guard let name = try firstDifference(entry, values) else { return }
+      guard !(isBefore && replaces), let name = try firstDifference(entry, values) else { return }
       throw ToolError(
         .failed,
         "'\(name)' of row \(row) differs from the record that \(hasIDs ? "is there" : "was imported before")\(outcome)",
-        hint: "'notelog get STORE \(id.shown)' shows the record: " + choices)
+        hint: hasIDs
+          ? "with --replace, rows take the place of the records that have their ids"
+          : "'notelog get STORE \(id.shown)' shows the record: " + choices)
     }
     if let id = left.min() {
       let row = row(of: id) ?? 0
