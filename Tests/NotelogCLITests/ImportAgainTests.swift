@@ -118,7 +118,7 @@ import Testing
       for file in item.csv item.jsonl item.db; do notelog import s $file --yes $quick >/dev/null; done
       echo '{"fields":{"name":"Dee","time":"2024-05-02","count":4}}' | notelog import s $quick
       notelog add s name=Eve time=2024-05-02 count=5 $quick >/dev/null
-      sed 's/Ada/Fay/' item.csv >u.csv; notelog import s u.csv --into item --utc --yes $quick >/dev/null
+      sed 's/Ada/Fay/; s/,1$/,6/' item.csv >u.csv; notelog import s u.csv --into item --utc --yes $quick >/dev/null
       notelog import s item.csv --into new --type time=date --plain name,time,count --yes $quick >/dev/null
       echo '{"collection":"item","fields":{"name":"Gus","time":"2024-05-02","count":7}}' | notelog import s --utc $quick
       notelog list s item --sort count -f name -f time $quick | cut -f2-; notelog list s new -f time $quick | cut -f2
@@ -126,8 +126,7 @@ import Testing
       """#
     let names = ["Ada", "Bob", "Cyd", "Dee", "Eve", "Fay", "Gus"]
     let rows = names.map { "\($0)\t2024-05-02T0\($0 == "Fay" || $0 == "Gus" ? 0 : 4):00:00Z\n" }.joined()
-    let sorted = rows
-    try expect(script, .init(out: sorted + "2024-05-02T04:00:00Z\nAda\n"))
+    try expect(script, .init(out: rows + "2024-05-02T04:00:00Z\nAda\n"))
   }
 
   /// The bug: a table that an export had printed and another program had changed could not come back.
@@ -150,7 +149,7 @@ import Testing
         + "\n"
     }
     let out =
-      "0\n2\nimported   1 records, 3 were there, 2 of them replaced\ncompared   4 rows and as many records: all the same\n"
+      "0\n2\nimported   1 record, 3 were there, 2 of them replaced\ncompared   4 rows and as many records: all the same\n"
       + "imported   0 records, 4 were there\n" + record("n1", 1) + record("two", 2)
       + record("n3", 33, "\"new\"")
       + record("n4", 4, "null", "null") + "64\n64\n"
@@ -170,7 +169,7 @@ import Testing
     let script = """
       notelog init d --schema d.json $quick
       for number in 1e400 0x10 NaN infinity 1e5 -0.5 5; do notelog add d d=$number $quick >/dev/null 2>&1; echo $?; done
-      notelog list d -f d --sort d $quick | cut -f2
+      notelog list d -f d --sort d:asc $quick | cut -f2
       """
     try expect(script, .init(out: "64\n64\n64\n64\n0\n0\n0\n-0.5\n5.0\n100000.0\n"))
   }

@@ -206,7 +206,7 @@ import Testing
       compared   2 rows and as many records: the same, but for
         ratio: 1 integer as double
         ok: 1 integer as boolean
-      compared   1 rows and as many records: all the same
+      compared   1 row and as many records: all the same
 
       """#
     try bench.expect(Self.peopleStore + script, .init(out: expected))
@@ -290,9 +290,9 @@ import Testing
       + refusal(
         "row 2 was imported before, and is in the table no more",
         "its record: where that is to go too, remove it")
-      + "Ada Eve \n0\nimported   1 records, 2 were there\ncompared   3 rows and as many records: all the same\nAda Cyd Eve \n2\n"
+      + "Ada Eve \n0\nimported   1 record, 2 were there\ncompared   3 rows and as many records: all the same\nAda Cyd Eve \n2\n"
       + refusal("'name' of row 2" + differs, "the record: where the row is right, remove that")
-      + "Ada Cyd Eve \n0\nimported   1 records, 2 were there\ncompared   3 rows and as many records: all the same\nAda Cyd Eva \n"
+      + "Ada Cyd Eve \n0\nimported   1 record, 2 were there\ncompared   3 rows and as many records: all the same\nAda Cyd Eva \n"
     try expect(script, .init(out: expected))
   }
 
@@ -305,7 +305,7 @@ import Testing
     let expected = """
       2
       notelog: error: the names in the first line are separated by tabs
-      collection t, 1 rows
+      collection t, 1 row
         name;n  text, plain; for instance x
 
       """

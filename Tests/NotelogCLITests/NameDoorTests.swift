@@ -137,7 +137,7 @@ import Testing
       done
       """
     let proposal = """
-      collection t, 1 rows
+      collection t, 1 row
         a  text, plain; for instance the file named
 
       """

@@ -60,7 +60,7 @@ import Testing
       notelog: error: 'born' is not optional, and there is no column of that name
 
       """
-    let out = "64\n64\n0\n20\n2\ncompared   1 rows and as many records: all the same\n"
+    let out = "64\n64\n0\n20\n2\ncompared   1 row and as many records: all the same\n"
     try bench.expect(storePrelude + script, .init(out: out, err: err))
   }
 }

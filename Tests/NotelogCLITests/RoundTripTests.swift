@@ -131,7 +131,7 @@ import Testing
         uid       uuid, plain
         title     text, sealed
         password  text, sealed, optional, named like a secret
-      collection Picture, 1 rows
+      collection Picture, 1 row
         folder   uuid, plain, optional, refers to Folder
         created  date, plain
         uid      uuid, plain
@@ -144,12 +144,12 @@ import Testing
         tags   uuid, plain, optional, refers to Tag
       imported   2 records of Folder
       imported   2 records of Note
-      imported   1 records of Picture
+      imported   1 record of Picture
       imported   2 records of Tag
       imported   2 records of Note_tags
       compared   2 rows and as many records of Folder: all the same
       compared   2 rows and as many records of Note: all the same
-      compared   1 rows and as many records of Picture: all the same
+      compared   1 row and as many records of Picture: all the same
       compared   2 rows and as many records of Tag: all the same
       compared   2 rows and as many records of Note_tags: all the same
       notelog: note: sealed, as named like secrets: password; --plain A,B says what stays in the clear
@@ -281,7 +281,7 @@ import Testing
     let out =
       "collection a, 2 rows\n  day   date, plain\n  name  text, plain\n  the records keep their ids\n"
       + "imported   2 records\ncompared   2 rows and as many records: all the same\nimported   0 records, 2 were there\n"
-      + "collection b, 1 rows\n  when  text, plain; for instance 2026-11-26T10:00:00Z\n  n     text, plain; for instance x\n"
+      + "collection b, 1 row\n  when  text, plain; for instance 2026-11-26T10:00:00Z\n  n     text, plain; for instance x\n"
       + record(1, #""day":"2001-01-01T00:00:00Z","name":"Ada""#)
       + record(2, #""day":"2026-11-26T10:00:00Z","name":"Eve""#) + "2\n2\n2\n"
       + "collection key, 2 rows\n  key   uuid, plain; for instance \(id)2\n"
@@ -306,13 +306,13 @@ import Testing
       $type n=text --yes $quick; echo $?; notelog info my.notelog | grep -c '^collection'
       """#
     let out = """
-      collection t, 1 rows
+      collection t, 1 row
         name   text, plain
         day    date, plain
         n      unsigned, plain
         owner  uuid, plain, refers to note
-      imported   1 records
-      compared   1 rows and as many records: all the same
+      imported   1 record
+      compared   1 row and as many records: all the same
       {"name":"Ada","day":"2001-01-02T00:00:00Z","n":5,"owner":"5a1ba6e0-0000-4000-8000-000000000001"}}
       2
       2

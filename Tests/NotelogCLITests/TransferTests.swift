@@ -246,7 +246,7 @@ import Testing
       printf 'a\\n1\\n' >t.csv
       for name in one two; do notelog import my.notelog t.csv --from csv --into $name --plain a --yes $quick | tail -n 1; done
       """
-    let line = "compared   1 rows and as many records: all the same\n"
+    let line = "compared   1 row and as many records: all the same\n"
     try expect(script, .init(out: line + line))
   }
 

@@ -65,7 +65,7 @@ import Testing
     let hint =
       type == .date
       ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
-      : nil
+      : type == .boolean ? "true or false" : nil
     #expect(throws: ToolError.usage("field takes \(type.named) value", hint: hint)) {
       try Assignment("field=\(text)").value(as: type)
     }

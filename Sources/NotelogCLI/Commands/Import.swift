@@ -209,7 +209,8 @@ private func importTables(
       let replaced = newCount + knownCount - table.rowCount
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""
       let replacing = replaced > 0 ? ", \(replaced) of them replaced" : ""
-      try Console.out.write("imported   \(newCount - replaced) records\(name(table))\(known)\(replacing)\n")
+      try Console.out.write(
+        "imported   \(counted(newCount - replaced, "record"))\(name(table))\(known)\(replacing)\n")
     }
     try Interrupt.deferred {
       try tables.hold(in: store)

@@ -46,7 +46,7 @@ extension Command {
     long: "or", value: "CONDITION", repeats: true,
     help: "or of which this holds, in place of the --where before")
   fileprivate static let sort = Option(
-    long: "sort", short: "s", value: "FIELD[:desc]", completion: .fields, repeats: true,
+    long: "sort", short: "s", value: "FIELD[:asc|:desc]", completion: .fields, repeats: true,
     help: "in order of this field, or the opposite order; given again, within what is equal so far")
 }
 
@@ -112,7 +112,7 @@ private func order(
   }
   return try sorts.map { sort in
     let isDescending = sort.hasSuffix(":desc")
-    let name = isDescending ? String(sort.dropLast(5)) : sort
+    let name = String(sort.dropLast(isDescending ? 5 : sort.hasSuffix(":asc") ? 4 : 0))
     let field = try collection.field(name)
     guard field.type.isSortable else {
       throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")

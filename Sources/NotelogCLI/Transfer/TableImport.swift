@@ -279,7 +279,7 @@ extension SourceTable {
   func proposal(samples: [String]? = nil) -> String {
     let width = columns.map(\.name.count).max() ?? 0
     var text =
-      "collection \(Escaping.line(collectionName))\(isKnown ? ", which is there" : ""), \(rowCount) rows\n"
+      "collection \(Escaping.line(collectionName))\(isKnown ? ", which is there" : ""), \(counted(rowCount, "row"))\n"
     for (index, column) in columns.enumerated() {
       text += "  \(Escaping.line(column.name.padded(to: width)))  \(Escaping.line(column.words))"
       if let changes = column.changes { text += "; \(changes)" }
@@ -314,7 +314,7 @@ extension SourceTable {
     let changes = columns.compactMap { column in
       column.changes.map { "  \(Escaping.line(column.name)): \($0)\n" }
     }
-    return "compared   \(count) rows and as many records\(name): "
+    return "compared   \(counted(count, "row")) and as many records\(name): "
       + (changes.isEmpty ? "all the same\n" : "the same, but for\n\(changes.joined())")
       + (dropped.isEmpty ? "" : "left out   \(Escaping.line(dropped.joined(separator: ", ")))\n")
   }

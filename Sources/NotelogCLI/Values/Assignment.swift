@@ -97,7 +97,7 @@ extension FieldType {
       "\(name) takes \(named) value",
       hint: self == .date
         ? "for instance 2026-11-26T10:00:00Z, 2026-11-26T11:00:00+01:00, local time as 2026-11-26 or 2026-11-26 10:00, or now"
-        : nil)
+        : self == .boolean ? "true or false" : nil)
   }
 
   /// The type's name as a sentence has it: `a date`, `an integer`.
