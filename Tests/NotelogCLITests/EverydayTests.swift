@@ -38,7 +38,31 @@ import Testing
       """
     let answer = try bench.run(storePrelude + script)
     #expect(answer.out == out, "\(answer)")
-    #expect(answer.err.hasPrefix("notelog: error: there is no record "))
+    #expect(answer.err.hasPrefix("notelog: error: nothing was removed: there is no record "))
+  }
+
+  /// The bug: the lines of a text were shown as one, with `\n` in it, and times in UTC.
+  @Test func `on a terminal a text has its lines, and times are local`() throws {
+    let script = """
+      id=$(printf 'a\\n  title  Fake\\033[31m\\nb' | notelog add my.notelog time=2026-11-26T10:00:00.5Z title=Hello body=- $quick)
+      export TZ=XXX-2; for utc in "" --utc; do for field in "" time; do notelog cat my.notelog $id $field $utc $quick; done; done
+      """
+    let terminal = try PseudoTerminal(storePrelude + script, in: bench, environment: ["NO_COLOR": "1"])
+    _ = terminal.finish()
+    let shown = terminal.shown.replacing("\r\n", with: "\n").replacing(/[0-9a-f-]{36}/, with: "ID")
+    func page(_ time: String) -> String {
+      """
+      note ID revision 2
+        time   \(time)
+        title  Hello
+        body   a
+                 title  Fake\\u{1B}[31m
+               b
+      \(time)
+
+      """
+    }
+    #expect(shown == page("2026-11-26 12:00:00") + page("2026-11-26T10:00:00.5Z"))
   }
 
   @Test func `remove says what it removed, as far as the key given opens it`() throws {

@@ -20,6 +20,7 @@ import Testing
     #expect(help.out.contains("usage: notelog COMMAND"))
     #expect(try bench.run("notelog --help") == help)
     #expect(try bench.run("notelog -h") == help)
+    #expect(try bench.run("notelog help help") == help)
   }
 
   @Test(arguments: CommandTable.standard.commands.map(\.name))
@@ -120,6 +121,8 @@ import Testing
       complete_line notelog unlock --keep = k
       complete_line notelog unlock --keep =
       complete_line notelog list my
+      complete_line notelog add store body = my
+      complete_line notelog add store body = @ "my fi"
       complete_line notelog list --password-file my'
       """
     let lines = """
@@ -130,6 +133,8 @@ import Testing
       kernel;
       agent;kernel;
       my folder;
+
+      my file;
 
       """
     let answer = try bench.run(script)

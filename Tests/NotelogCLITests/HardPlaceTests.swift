@@ -124,8 +124,8 @@ import Testing
       notelog: hint: remove something, or compact, and go on
       6000
       1
-      notelog: error: there is no record 00000000-0000-0000-0000-000000000001
-      5995
+      notelog: error: nothing was removed: there is no record 00000000-0000-0000-0000-000000000001
+      6000
 
       """
     try expect("mkdir disk; export quick; unshare -rm sh full", .init(out: expected))

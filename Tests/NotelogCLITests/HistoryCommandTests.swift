@@ -132,6 +132,27 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
+  /// The bug: what was large was compacted away by the command that removed it.
+  @Test func `a removal or change of what is large is taken back, and the next command gives its space back`()
+    throws
+  {
+    let script = """
+      notelog schema seal my.notelog note photo=bytes --yes $quick 2>/dev/null
+      head -c 3000000 /dev/urandom >big
+      for i in 1 2 3; do
+        id=$(notelog add my.notelog title=N$i $quick); echo $id >>ids; notelog set my.notelog $id photo=@big $quick
+      done
+      size() { [ $(du -sk my.notelog | cut -f1) -gt 6000 ] && echo large || echo small; }
+      photos() { for id in $(cat ids); do notelog get my.notelog $id photo $quick | cmp - big && echo same; done; }
+      notelog remove my.notelog $(cat ids) $quick | cut -f3; notelog undo my.notelog $quick | wc -l; photos
+      notelog set my.notelog $id photo= $quick; notelog undo my.notelog $quick | wc -l; photos
+      notelog remove my.notelog $(cat ids) $quick | cut -f3; size
+      notelog add my.notelog title=More $quick >/dev/null; size
+      """
+    let out = "N1\nN2\nN3\n3\nsame\nsame\nsame\n1\nsame\nsame\nsame\nN1\nN2\nN3\nlarge\nsmall\n"
+    try expect(script, .init(out: out))
+  }
+
   @Test func `what can't be taken back is said, and nothing is changed`() throws {
     let script = """
       notelog undo my.notelog $quick; echo $?

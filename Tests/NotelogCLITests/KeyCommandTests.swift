@@ -41,6 +41,38 @@ import Testing
       ))
   }
 
+  /// The bug: the recovery key was replaced by the new password, without a word, and the forgotten one stayed.
+  @Test func `a recovery key is not changed, and makes another password`() throws {
+    let script = """
+      notelog key recovery my.notelog $quick >rec 2>/dev/null; chmod 600 rec; printf 'friend\\n' >new; chmod 600 new
+      again="--recovery-file rec --new-password-file new --scrypt-log-n 14"
+      notelog password change my.notelog $again 2>&1 | grep -v warning
+      notelog list my.notelog --recovery-file rec && notelog password add my.notelog $again 2>/dev/null
+      notelog list my.notelog --password-file new; echo $?
+      """
+    let out = """
+      notelog: error: what is given is no password, and only a password is changed
+      notelog: hint: 'notelog password add' makes another password with it, and 'notelog password remove my.notelog SLOT' takes one away
+      0
+
+      """
+    try expect(script, .init(out: out))
+  }
+
+  /// The bug: a password was asked for.
+  @Test func `a key that is always open needs this device's secret and no password`() throws {
+    let script = """
+      device="--device-secret device"
+      notelog key add my.notelog open --class alwaysThisDeviceOnly $quick $device
+      notelog schema seal my.notelog note memo=text --under open --yes $quick $device 2>/dev/null
+      id=$(notelog add my.notelog title=Hello memo=Noted $quick $device)
+      notelog get my.notelog $id memo $device; echo; notelog list my.notelog -f memo $device | cut -f2
+      notelog get my.notelog $id title $device </dev/null 2>/dev/null; echo $?
+      notelog get my.notelog $id memo --device-secret other </dev/null 2>/dev/null; echo $?
+      """
+    try expect(script, .init(out: "Noted\nNoted\n12\n12\n"))
+  }
+
   @Test func `rotating seals everything anew, and list shows how much is under which generation`() throws {
     let script = """
       for n in 1 2 3; do notelog add my.notelog title=$n body=$n $quick >/dev/null; done

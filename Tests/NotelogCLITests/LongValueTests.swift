@@ -33,6 +33,15 @@ import Testing
     try bench.expect(Self.prelude + script, expected, location)
   }
 
+  @Test func `whether there is a value is said without reading it`() throws {
+    let script = """
+      notelog set m $id photo=@long $quick
+      notelog list m -f name -w 'photo is not none' $quick | cut -f2; notelog list m -f name -w 'photo is none' $quick
+      notelog list m -f name -w 'scan is none' $quick | cut -f2
+      """
+    try expect(script, .init(out: "Aspirin\nAspirin\n"))
+  }
+
   @Test func `a long value goes in from a file or a pipe, and comes out as it was`() throws {
     let script = """
       notelog set m $id name=Ibuprofen photo=@long $quick
@@ -65,6 +74,7 @@ import Testing
       notelog: error: photo and scan may both be long
       notelog: hint: set one long value at a time
       notelog: error: cannot read 'nothing': no such file or directory
+      notelog: hint: a text that begins with @ is written with @@
 
       """
     let out = """

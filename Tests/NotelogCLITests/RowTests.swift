@@ -119,7 +119,9 @@ import Testing
     ("-w 'price>9' -w 'price<100'", "5 "), ("-w 'price in 9..10'", "5 10 "),
     ("-w 'title=or stars=5'", " "), ("-w 'title= Up'", ""), ("-w 'title = Up'", "5 "),
     // None, and, or.
-    ("-w 'stars is none'", " "), ("-w 'stars is not none'", "-3 5 10 "), ("-w 'text is none'", " -3 5 "),
+    ("-w 'stars is none'", " "), ("-w 'stars is null'", " "), ("-w 'stars is not null'", "-3 5 10 "),
+    ("-w 'title contains uP'", "5 "), ("-w 'title contains ü'", "5 "), ("-w 'title contains '", " -3 5 10 "),
+    ("-w 'stars is not none'", "-3 5 10 "), ("-w 'text is none'", " -3 5 "),
     ("-w stars=5 --or stars=10", "5 10 "), ("-w stars=5 --or stars=10 -w 'title!=Up'", "10 "),
     ("-w 'title!=Up' -w stars=5 --or stars=10 --or 'stars is none'", " 10 "),
     // Dates and ranges of them.
@@ -149,7 +151,8 @@ import Testing
 
   @Test(arguments: [
     ("stars", "'stars' is no condition"), ("stars is", "'stars is' is no condition"),
-    ("stars in ..", "'stars in ..' is no condition"), ("=5", "'=5' is no condition"),
+    ("stars in ..", "'stars in ..' is no condition"),
+    ("stars contains 5", "'stars contains 5' is no condition"), ("=5", "'=5' is no condition"),
     ("stras>5", "'film' has no field 'stras'"), ("stars in 1..x", "stars takes an integer value"),
     ("seen on in 2026-13", "seen on takes a date value"), ("seen on=2026-1", "seen on takes a date value"),
   ])

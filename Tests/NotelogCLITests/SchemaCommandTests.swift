@@ -71,6 +71,7 @@ import Testing
       notelog: note: 'title' of 'letter' becomes 'subject'
       notelog: note: 'where' of 'letter' is retired for good, with its values in 0 records
       notelog: note: 'body' of 'letter' is retired for good, with its values in 1 record
+      notelog: note: 1 record written without; 'notelog compact my.notelog --purge' takes what was before out of the files
       notelog: note: the collection 'other' is made
       notelog: note: 'other' gets the field 'x': json, in the clear for whoever has the files
       letter
@@ -85,7 +86,6 @@ import Testing
       letter
         time     2026-11-26T00:00:00Z
         subject  Hello
-        field 3  45 bytes, not in the schema
         rating   5
         pin      1234
       2026-11-26T00:00:00Z\tBye\t5
@@ -93,6 +93,22 @@ import Testing
 
       """
     try expect(script, .init(out: out))
+  }
+
+  /// The bug: the values stayed in their records, and in the files even after a compaction.
+  @Test func `what was in the clear is gone from the records once retired, and from the files once purged`()
+    throws
+  {
+    let script = """
+      notelog schema add my.notelog note tags=text --yes $quick 2>/dev/null
+      for i in 1 2 3; do notelog add my.notelog title=N$i tags=clear$i $quick >/dev/null; done
+      notelog schema retire my.notelog note tags --yes $quick 2>/dev/null
+      notelog dump my.notelog $quick | grep -c tags
+      notelog compact my.notelog >/dev/null; cat my.notelog/*.journal | grep -ao clear | wc -l
+      notelog compact my.notelog --purge >/dev/null; cat my.notelog/*.journal | grep -ao clear | wc -l
+      notelog list my.notelog $quick | wc -l; notelog verify my.notelog $quick | grep verdict
+      """
+    try expect(script, .init(out: "0\n3\n0\n3\nverdict    sound\n"))
   }
 
   @Test func `nothing is changed without a yes, and mistakes are said before anything is asked`() throws {

@@ -44,16 +44,31 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
-  @Test func `a missing record exits 1, and remove removes the others`() throws {
+  @Test func `a missing record exits 1, and remove removes nothing then`() throws {
     let script = """
       none=00000000-0000-0000-0000-000000000001
       id=$(notelog add my.notelog title=Hello $quick)
       notelog get my.notelog $none $quick; echo $?
       notelog remove my.notelog $none $id >/dev/null; echo $?
-      notelog list my.notelog $quick; echo $?
+      notelog list my.notelog $quick -f title | cut -f2; echo $?
       """
-    let missing = "notelog: error: there is no record 00000000-0000-0000-0000-000000000001\n"
-    try expect(script, .init(out: "1\n1\n0\n", err: missing + missing))
+    let missing = "there is no record 00000000-0000-0000-0000-000000000001\n"
+    let errors = "notelog: error: \(missing)notelog: error: nothing was removed: \(missing)"
+    try expect(script, .init(out: "1\n1\nHello\n0\n", err: errors))
+  }
+
+  @Test func `a text that begins with a sign is written with two`() throws {
+    let script = """
+      notelog add my.notelog title=@handle $quick
+      id=$(notelog add my.notelog title=@@handle $quick)
+      notelog set my.notelog $id body=@@ $quick; notelog get my.notelog $id title $quick; notelog get my.notelog $id body $quick
+      """
+    let error = """
+      notelog: error: cannot read 'handle': no such file or directory
+      notelog: hint: a text that begins with @ is written with @@
+
+      """
+    try expect(script, .init(out: "@handle@", err: error))
   }
 
   @Test func `a value comes from a file or from standard input, byte for byte`() throws {
@@ -159,7 +174,7 @@ import Testing
       notelog: error: 'note' has no field 'tim'
       notelog: hint: did you mean 'time'?
       notelog: error: 'title' is no condition
-      notelog: hint: a condition is NAME=VALUE, or with != < <= > >=, NAME in FROM..TO, NAME is none, NAME is not none
+      notelog: hint: a condition is NAME=VALUE, or with != < <= > >=, NAME in FROM..TO, NAME contains TEXT, NAME is none, NAME is not none
       notelog: error: NAME=VALUE is missing
       notelog: hint: usage: notelog add [OPTION]... STORE [COLLECTION] NAME=VALUE...
 
@@ -398,7 +413,7 @@ import Testing
       notelog add my.notelog title=first body=- $quick <pipe >/dev/null &
       exec 3>pipe
       until grep -q ":$(stat -c %i my.notelog/lock) " /proc/locks; do :; done
-      notelog add my.notelog title=second $quick 2>refusal; echo $?
+      notelog add my.notelog title=second --wait 0 $quick 2>refusal; echo $?
       sed "s/process $! (notelog)/that process/" refusal >&2
       echo text >&3; exec 3>&-; wait
       notelog list my.notelog -w title=first $quick | sed 's/.*\t//'

@@ -112,7 +112,19 @@ extension QueryCondition where R == DynamicEntry {
     guard let type = value.type else {
       // Nothing comes before or after a missing value.
       let isEqual = comparison != .less && comparison != .greater
-      return field(name) { isEqual && $0 == .missing }
+      return QueryCondition(
+        FieldCondition(fieldReference(named: name), nil) { scanner in
+          let index = try scanner.plan.index(of: name)
+          let field = scanner.plan.fields[index]
+          return { record in
+            // One that left its record is there, and too long to be opened for that.
+            if try record.body.find(field.number)?.flags.contains(.chunked) == true { return false }
+            let isMissing = try scanner.withValue(in: index, of: record) { bytes in
+              try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional) == .missing
+            }
+            return isEqual && isMissing ?? true
+          }
+        })
     }
     var scratch = Buffer()
     try value.store(as: type, isOptional: false, into: &scratch)

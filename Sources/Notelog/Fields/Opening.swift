@@ -158,7 +158,7 @@ struct Opening: ~Copyable {
     guard byteCount <= Limits.recordBytes + 1 else {
       throw NotelogError(
         .limitExceeded,
-        "\(plan.place(index, id)) has \(byteCount) bytes: read it piece by piece, with content(of:)"
+        "\(plan.place(index, id)) has \(byteCount) bytes, more than can be read at once"
       ).of(id)
     }
     opener.metrics.count(0)

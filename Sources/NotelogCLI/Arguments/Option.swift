@@ -102,7 +102,7 @@ extension Option {
 
   static let wait = Option(
     long: "wait", value: "SECONDS",
-    help: "wait so long for another process that is writing to the store; not at all unless given")
+    help: "wait so long for another process that is writing to the store; 5 unless given")
 
   /// Understood by every command, anywhere on the command line.
   static let common = [

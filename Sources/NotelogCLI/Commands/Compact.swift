@@ -11,13 +11,13 @@ extension Command {
       """,
     positionals: [.store], options: [dryRun, purge, .segmentSize, .json], run: compactStore)
 
+  fileprivate static let dryRun = Option(
+    long: "dry-run", help: "only say how much would be freed, about; nothing is written")
   fileprivate static let purge = Option(
     long: "purge",
     help:
-      "leave nothing behind that was changed or removed, however little; nor versions that the store keeps")
-
-  fileprivate static let dryRun = Option(
-    long: "dry-run", help: "only say how much would be freed, about; nothing is written")
+      "leave nothing in the files that was changed or removed, however little; nor versions that the store keeps"
+  )
 }
 
 private func compactStore(_ call: Invocation) throws -> ExitCode {

@@ -44,7 +44,7 @@ private func dumpStore(_ call: Invocation) throws -> ExitCode {
       let names = collection.fieldsInUse.map(\.name)
       try collection.query().onDamage(outcome.noteUnreadable).forEach { entry in
         let shown = RecordShown(entry, opening: isOpening)
-        try call.print(shown.lines, or: shown.json(names))
+        try call.print(shown.lines(), or: shown.json(names))
         outcome.note(shown)
         return true
       }

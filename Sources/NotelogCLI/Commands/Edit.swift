@@ -7,15 +7,17 @@ extension Command {
     words: ["edit"], summary: "change a record in an editor",
     discussion: """
       The editor is the one that VISUAL or EDITOR names, or vi. It is given FIELD's value, which a newline follows; or the whole record: a line
-      NAME: VALUE for each field, an empty line, and the last text as it is. Bytes and other values of several lines are left out there. A line
-      that is taken away changes nothing; nothing behind the colon is no value, or an empty text.
+      NAME: VALUE for each field, and below an empty line one text as it is, whose NAME: is the last line above. That is always the last sealed
+      text of the schema whose name is not like a secret's or, where no text is sealed, the last text. Bytes and other values of several lines are
+      left out. A line that is taken away changes nothing; nothing behind the colon is no value, or an empty text.
 
       The file is in memory, in XDG_RUNTIME_DIR, and never on a disk. It is overwritten and removed at the end, also when a signal ends the
       tool, and with it what the editor left beside it. vim and nano are told to keep no swap, undo, history and backup files; of other
       editors you have to know where they keep such files.
 
       Others may write meanwhile. Nothing is written where nothing was changed, or the editor failed. Where what was written is no value, the
-      record was changed meanwhile, or another process is writing, it can be edited again.
+      record was changed meanwhile, or another process is writing, it can be edited again; where it is not, what was typed goes to standard
+      output.
       """,
     positionals: [
       .store, Positional(name: "ID", help: .idHelp),
@@ -42,12 +44,13 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
       guard code == 0 else {
         throw ToolError(.failed, "the editor ended with exit code \(code), and nothing was changed")
       }
+      var typed = ""
       do {
         guard file.isFile else {
           throw ToolError(.failed, "the editor left no file, and nothing was changed")
         }
-        let text = try Assignment("the file=@" + file.path).value(as: .text)
-        let changes = try page.changes(in: text.shown)
+        typed = try Assignment("the file=@" + file.path).value(as: .text).shown
+        let changes = try page.changes(in: typed)
         if changes.isEmpty {
           Console.say("note", "nothing was changed")
           return .done
@@ -63,11 +66,16 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
         let isChanged = error == changed
         let now = isChanged ? try? store.entry(id) : nil
         if isChanged, now == nil { error = removed }
-        guard Console.canAsk else { throw error }
-        Console.say("error", error.message)
-        if let hint = error.hint { Console.say("hint", hint) }
-        guard try Console.ask("edit it again?", proposing: true) else {
-          throw ToolError(.no, "nothing was changed")
+        if Console.canAsk {
+          Console.say("error", error.message)
+          if let hint = error.hint { Console.say("hint", hint) }
+          error = ToolError(.no, "nothing was changed")
+        }
+        guard try Console.canAsk && Console.ask("edit it again?", proposing: true) else {
+          // It is nowhere else.
+          if !typed.isEmpty { error.hint = "what was typed is on standard output" }
+          try Console.out.write(Console.outIsTerminal ? Escaping.text(typed) : typed)
+          throw error
         }
         // Who was told that others changed it replaces what they wrote.
         if let now { revision = now.revision }
@@ -108,7 +116,8 @@ private func editorWords(_ environment: [String: String]) throws -> [String] {
 
 /// What is edited, and what it was before.
 private struct RecordPage {
-  /// The fields that have a line of their own, or, where only one is edited, none.
+  /// The fields that have a line of their own, and then the one whose value comes last; none where only one is
+  /// edited.
   private var lines: [(field: FieldInfo, text: String)] = []
   /// The field whose value comes last, as it is.
   private var last: (field: FieldInfo, text: String)?
@@ -131,12 +140,12 @@ private struct RecordPage {
         throw ToolError(.failed, "'\(fields[0].name)' can't be edited: \(RecordShown.text(content))")
       }
     }
-    let texts = fields.filter { $0.type == .text && text($0) != nil }
+    // The schema says it, and no value: what is typed below never gets into another field.
+    let texts = fields.filter { $0.type == .text }
+    let sealed = texts.filter(\.isSealed)
+    let choices = sealed.isEmpty ? texts : sealed
     let lastField =
-      name != nil
-      ? fields[0]
-      : texts.last { text($0)?.contains(where: \.isNewline) == true }
-        ?? texts.last { !$0.name.isNamedLikeSecret } ?? texts.last
+      name != nil ? fields[0] : choices.last { !$0.name.isNamedLikeSecret } ?? choices.last
     var leftOut: [String] = []
     for field in fields where field.type != .bytes {
       let text = text(field)
@@ -148,6 +157,7 @@ private struct RecordPage {
         leftOut.append(field.name)
       }
     }
+    if name == nil, let last { lines.append((last.field, "")) }
     if !leftOut.isEmpty {
       Console.say(
         "note", "left out: \(leftOut.joined(separator: ", ")); each can be edited alone, by its name")
@@ -156,7 +166,7 @@ private struct RecordPage {
 
   /// The file's text. What an editor may add to it, or not, is its last newline.
   var text: String {
-    let head = lines.map { "\($0.field.name): \($0.text)\n" }.joined()
+    let head = lines.map { "\($0.field.name):\($0.text.isEmpty ? "" : " ")\($0.text)\n" }.joined()
     return head + (lines.isEmpty ? "" : "\n") + (last.map { $0.text + "\n" } ?? "")
   }
 
@@ -166,16 +176,14 @@ private struct RecordPage {
     if text.isEmpty, !lines.isEmpty { throw ToolError.usage("the file is empty") }
     var texts: [(field: FieldInfo, before: String, now: String)] = []
     var rest = Substring(text)
-    var isBelow = lines.isEmpty
+    // Without its line the last text was taken away.
+    var isNamed = lines.isEmpty
     while !lines.isEmpty, !rest.isEmpty {
       // What one character is to Swift may be two to an editor: CR and LF.
       let end = rest.utf8.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
       let line = rest[..<end]
       rest = Substring(rest.utf8[end...].dropFirst())
-      if line.isEmpty {
-        isBelow = true
-        break
-      }
+      if line.isEmpty { break }
       let named = lines.filter { line.hasPrefix($0.field.name + ":") }
       guard let (field, before) = named.max(by: { $0.field.name.count < $1.field.name.count }) else {
         throw ToolError.usage(
@@ -183,13 +191,19 @@ private struct RecordPage {
           hint: "the names are: \(lines.map(\.field.name).joined(separator: ", "))")
       }
       let value = line.dropFirst(field.name.count + 1)
-      texts.append((field, before, String(value.first == " " ? value.dropFirst() : value)))
+      if field.name == last?.field.name {
+        isNamed = true
+        guard value.allSatisfy(\.isWhitespace) else {
+          throw ToolError.usage("the text of \(field.name) stands below the empty line")
+        }
+      } else {
+        texts.append((field, before, String(value.first == " " ? value.dropFirst() : value)))
+      }
     }
-    if last == nil, rest.contains(where: { !$0.isWhitespace }) {
+    if !isNamed || last == nil, rest.contains(where: { !$0.isWhitespace }) {
       throw ToolError.usage("there is no field for the text behind the empty line")
     }
-    // Without the empty line the last text was taken away.
-    if let last, isBelow {
+    if let last, isNamed {
       if rest.utf8.last == UInt8(ascii: "\n") { rest = Substring(rest.utf8.dropLast()) }
       texts.append((last.field, last.text, String(rest)))
     }

@@ -10,6 +10,8 @@ extension Command {
       A field's value goes to a file or a pipe as it is, piece by piece, however long it is: what came out before an error is a part of it. In a whole record,
       a value of more than 16 MiB is left out and said, and it exits 4.
 
+      On a terminal times are local, to the second, and texts have their lines; --utc shows times as scripts get them.
+
       ID@REVISION is an older version of the record, while the store has it: see 'history'.
       """,
     positionals: [
@@ -18,15 +20,15 @@ extension Command {
         name: "FIELD", completion: .fields, isOptional: true,
         help: "print this field's value, and nothing else"),
     ],
-    options: [.json], run: getRecord)
+    options: [.utc, .json], run: getRecord)
 
   static let remove: Command = Command(
     words: ["remove"], summary: "remove records",
     discussion: """
-      No key is needed. All are removed at once, or, where that fails, none. If one of the records does not exist, the others are
-      removed, and it exits 1.
+      No key is needed. All are removed at once or, where that fails or one of them does not exist, none.
 
-      What was removed is printed, a line for each as 'list' has it; what is sealed is opened where a key was given.
+      What was removed is printed, a line for each as 'list' has it, with the fields that 'list' shows unless told otherwise; what is sealed is
+      opened where a key was given. 'undo' brings it back; the next command that writes may give its space back.
       """,
     positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], options: Option.rows,
     run: removeRecords)
@@ -60,7 +62,7 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
       if call.has(.json) {
         try Console.print(value.json)
       } else if Console.outIsTerminal {
-        try Console.out.write(Escaping.text(value.shown) + "\n")
+        try Console.out.write(Escaping.text(value.shown(isUTC: call.has(.utc))) + "\n")
       } else if case .bytes(let bytes) = value {
         try Console.out.write(bytes: bytes)
       } else {
@@ -70,7 +72,8 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
     }
     try call.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try call.print(shown.lines, or: shown.json(collection.fieldsInUse.map(\.name)))
+    try call.print(
+      shown.lines(isUTC: call.has(.utc)), or: shown.json(collection.fieldsInUse.map(\.name)))
     let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()
@@ -85,32 +88,39 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
       .filter { given.insert($0).inserted }
     let collections = store.collections
     if !store.isUnlocked { _ = try call.unlockWithKeptRoot(store) }
-    // One that can't be read is removed all the same, and has nothing to show but its id.
-    let removed = ids.map { id in collections.lazy.compactMap { try? $0.get(id) }.first }
-    let missing: [RecordID]
+    // One that can't be read is removed all the same, and has nothing to show but its id. What is long can't be
+    // read any more when it is removed.
+    let removed = ids.map { id in
+      collections.lazy.compactMap { collection in
+        (try? collection.get(id)).map { entry in
+          RecordShown(entry, opening: store.isUnlocked, only: Set(collection.fieldsToList))
+        }
+      }.first
+    }
     do {
-      missing = try store.write { tx in
-        try ids.filter { id in try !collections.contains { try tx.delete(in: $0, id) } }
+      try store.write { tx in
+        for id in ids where try !collections.contains(where: { try tx.delete(in: $0, id) }) {
+          throw ToolError(.no, "there is no record \(id.shown)")
+        }
       }
     } catch {
       let error = ToolError(any: error)
       if error.isOutcomeUnknown { throw error }
       throw ToolError(error.code, "nothing was removed: \(error.message)", hint: error.hint)
     }
-    for (id, found) in zip(ids, removed) where found == nil && !missing.contains(id) {
+    for (id, found) in zip(ids, removed) where found == nil {
       try call.print([id.shown], or: ["id": id.shown])
     }
     let outcome = ReadingOutcome(of: store)
     for collection in collections {
-      let entries = removed.compactMap { $0?.collection == collection.name ? $0 : nil }
-      if entries.isEmpty { continue }
+      let records = removed.compactMap { $0?.entry.collection == collection.name ? $0 : nil }
+      if records.isEmpty { continue }
       // What is gone is found by its whole id only.
       let fields = try collection.fieldsToList.map(collection.field)
       var rows = RecordRows(form, fields, isUTC: call.has(.utc), id: \.shown)
-      for entry in entries { try rows.add(RecordShown(entry, opening: store.isUnlocked), noting: outcome) }
+      for record in records { try rows.add(record, noting: outcome) }
       try rows.finish()
     }
-    for id in missing { Console.say("error", "there is no record \(id.shown)") }
-    return missing.isEmpty ? .done : .no
+    return .done
   }
 }

@@ -22,8 +22,8 @@ extension Command {
       records that were added are removed. It prints which. That is a change too: 'undo' once more takes it back.
       'import' commits many times; the last of them is taken back.
 
-      What was before has to be there, as it is in a store made with --keep-versions. After a compaction that is not certain elsewhere, and a large removal may bring one at once; after a crash
-      it may not be there. What comes back has to fit one change, of 64 MiB. Otherwise nothing is changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
+      What was before has to be there, as it is in a store made with --keep-versions. Elsewhere 'set', 'edit', 'remove' and 'undo' leave it there: its space
+      is given back by the next 'set', 'remove' or other command that writes. After a compaction, or a crash, it is not certain. What comes back has to fit one change, of 64 MiB. Otherwise nothing is changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
       opened first, to check it.
       """,
     positionals: [.store], options: [.json], run: undoLast)

@@ -11,7 +11,7 @@ extension Command {
       \(rowsHelp)
 
       A condition is NAME=VALUE, or with != < <= > >= between them, NAME in FROM..TO, of which one may be
-      left out, NAME is none or NAME is not none. Given again, all have to hold; --or gives another that may
+      left out, NAME contains TEXT, whatever its case and accents, NAME is none or NAME is not none. Given again, all have to hold; --or gives another that may
       hold in place of the one before it. Numbers compare as numbers, and texts that are numbers do so too.
       Other text is compared and sorted by its bytes, which is the same everywhere, and no language's order.
 

@@ -74,7 +74,7 @@ extension Command {
 private func showHelp(_ call: Invocation) throws -> ExitCode {
   let table = CommandTable.standard
   var words = call.positionals
-  guard let first = words.first else {
+  guard let first = words.first, first != Command.help.words[0] else {
     try Console.out.write(table.overview)
     return .done
   }

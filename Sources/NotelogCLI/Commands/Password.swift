@@ -9,7 +9,8 @@ extension Command {
   static let passwordChange: Command = Command(
     words: ["password", "change"], summary: "replace the password that is given by another",
     discussion: """
-      Only the password's slot is written anew, no record is. An old copy of the store still opens with the old one.
+      Only the password's slot is written anew, no record is. Who has forgotten the password has 'password add' make another one with the
+      recovery key or a key file. An old copy of the store still opens with the old one.
 
       With --rekey there is a new unlock root too, and new keys: whoever knew the old password and had a copy of the keyring opens nothing that is
       written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there. All keys have to
@@ -37,6 +38,14 @@ extension Option {
 }
 
 extension Invocation {
+  /// Whether a password opens the store, and neither a key nor a recovery key.
+  fileprivate var givesPassword: Bool {
+    get throws {
+      let option = try SecretSource.option(of: self)
+      return option != .keyFile && option != .recoveryFile
+    }
+  }
+
   /// The new password: from its file, or asked for twice.
   func newPassword() throws -> Credential {
     try value(of: .newPasswordFile).map { .passwordBytes(try SecretSource.password(in: $0)) }
@@ -54,6 +63,14 @@ private func addPassword(_ call: Invocation) throws -> ExitCode {
 
 private func changePassword(_ call: Invocation) throws -> ExitCode {
   let (work, isRekeying) = (try call.passwordWork(), call.has(Command.rekey))
+  try call.checkPath()
+  if !isRekeying, try !call.givesPassword {
+    throw ToolError.usage(
+      "what is given is no password, and only a password is changed",
+      hint:
+        "'notelog password add' makes another password with it, and 'notelog password remove \(call.store) SLOT' takes one away"
+    )
+  }
   try call.withStore(
     .credential,
     asking: { store in
@@ -123,8 +140,7 @@ private func removePassword(_ call: Invocation) throws -> ExitCode {
     asking: { store in
       let whole = store.info().slots.filter { $0.grant == nil }
       let passwords = whole.filter { $0.kind == "password" }
-      let option = try SecretSource.option(of: call)
-      let isPassword = option != .keyFile && option != .recoveryFile
+      let isPassword = try call.givesPassword
       // The last way in is refused, whatever is answered.
       guard let last = passwords.first, passwords.count == 1, whole.count > 1,
         number.map({ $0 == last.number }) ?? isPassword

@@ -29,7 +29,7 @@ extension Command {
     discussion: """
       They are sealed under the key that --under names, which is made where it is missing ('key add' makes one that can be shredded, for
       instance), or else under the store's own. A field that is there keeps its key, and one in the clear is never sealed: add another one, move
-      the values, and retire it.
+      the values, and retire it. What was in the clear stays in the store's files until 'notelog compact STORE --purge'.
 
       \(dryRun)
       """,
@@ -53,7 +53,8 @@ extension Command {
   static let schemaRetire: Command = Command(
     words: ["schema", "retire"], summary: "take fields out of use for good",
     discussion: """
-      Their values are shown no longer, and go when their record is next changed. Their names are not used again.
+      Their values are taken out of all records, and stay in the store's files until 'notelog compact STORE --purge'. Their names are not used
+      again.
 
       \(dryRun)
       """,
@@ -124,6 +125,22 @@ extension Invocation {
     ) { store, _, change in
       try store.createCollection(
         change.name, formerly: change.formerly, fields: change.fields, retiring: change.retiring)
+      if change.retiring.isEmpty { return .done }
+      let collection = try store.collection(given: change.name)
+      var ids: [RecordID] = []
+      try collection.query().onDamage { _ in }.forEach { entry in
+        if entry.fields.contains(where: { !$0.isInSchema }) { ids.append(entry.id) }
+        return true
+      }
+      for start in stride(from: 0, to: ids.count, by: 100) {
+        try store.write { tx in
+          for id in ids[start...].prefix(100) { try tx.update(in: collection, id, [:]) }
+        }
+      }
+      Console.say(
+        "note",
+        "\(counted(ids.count, "record")) written without; 'notelog compact \(self.store) --purge' takes what was before out of the files"
+      )
       return .done
     }
   }

@@ -22,6 +22,9 @@ extension CommandTable {
     }
     arguments = Self.resolving(arguments)
     let word = words.last.map { $0 == "=" ? "" : $0 } ?? ""
+    // And the one before a file's name: NAME=@FILE.
+    if option == nil, words.suffix(2).contains("@") { return [":files"] }
+    if option == nil, words.suffix(2).contains("=") { return [] }
     let found =
       option.map { known($0.completion, arguments) }
       ?? (takesOptions && word.hasPrefix("-")
@@ -103,7 +106,7 @@ enum Shell: String, CaseIterable, Sendable {
       # bash completion for notelog, which is asked for each
       _notelog() {
         local IFS=$'\n' line word=${COMP_WORDS[COMP_CWORD]}
-        [[ $word != = ]] || word=
+        [[ $word != [=@] ]] || word=
         # As the shell will read them: without quotes, and with the home folder.
         local -a words=("${COMP_WORDS[@]:1:COMP_CWORD}")
         words=("${words[@]//[\\\"\']/}")

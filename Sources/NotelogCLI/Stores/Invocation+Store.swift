@@ -72,9 +72,11 @@ extension Invocation {
     options.acceptsUnprovenDamage = readOnly && !isAsking
     options.examinesAllSegments = true
     options.segmentByteCount = try segmentByteCount()
-    options.compaction = .automatic
+    // What was before these stays, for 'undo', until the next command that writes: that one compacts first.
+    let isUndoable = ["set", "edit", "remove", "undo"].contains(command.words[0])
+    options.compaction = isUndoable ? .whenAsked : .automatic
     if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
-    options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 0)
+    options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 5)
     // What stands in the way of opening is said before a password is asked for.
     var opened = try saying([.notFound: noStore]) { try Store.open(at: store, options: options) }
     let result = Result {
@@ -88,6 +90,9 @@ extension Invocation {
       if let credential { try opened.unlock(credential) }
       if !isAsking { credential = nil }
       if !opened.hasKeyring { damage.note(keyring: opened.info().keyring) }
+      if command.words == Command.set.words || command.words == Command.remove.words {
+        _ = try? opened.compactIfDue()
+      }
       return try body(opened)
     }
     damage.note(opened.damage)
@@ -129,10 +134,14 @@ extension Invocation {
     return work
   }
 
-  /// Unlocks a store that is still locked, where one of the fields is sealed: what is plain needs no key.
+  /// Unlocks a store that is still locked, where one of the fields is sealed under a key that is not open: what
+  /// is plain needs no key, and this device's secret opens some.
   func unlock(_ store: Store, toRead names: [String], of collection: DynamicCollection) throws {
     let names = Set(names)
-    let isSealed = collection.fields.contains { $0.isSealed && names.contains($0.name) }
+    let open = Set(store.info().keys.filter { $0.state == .open }.map(\.number))
+    let isSealed = collection.fields.contains { field in
+      field.isSealed && names.contains(field.name) && field.keyNumber.map(open.contains) != true
+    }
     // Where a credential was given, it has opened what it opens.
     guard isSealed, !store.isUnlocked, try SecretSource.option(of: self) == nil,
       try !unlockWithKeptRoot(store)

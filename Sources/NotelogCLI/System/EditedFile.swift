@@ -8,6 +8,8 @@ import Synchronization
 final class EditedFile: Sendable {
   let path: String
   private let folder: String
+  /// The folder, which has a lock for as long as it is in use.
+  private let held: Descriptor
   /// The program that has it open; 0 while none has.
   private let program = Atomic<pid_t>(0)
   /// Whether a signal is about to end the tool.
@@ -30,7 +32,17 @@ final class EditedFile: Sendable {
         .failed, "'\(parent)' is on a disk, where what is edited would stay",
         hint: "have XDG_RUNTIME_DIR name a folder in memory: mkdir -m 700 /dev/shm/mine")
     }
-    _ = try Descriptor.privateFolder(folder, creating: true)
+    // What is locked no longer was left by a tool that was killed.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+    where name.hasPrefix("edit-") {
+      let left = parent + "/" + name
+      guard let folder = try? Descriptor.privateFolder(left), flock(folder.number, LOCK_EX | LOCK_NB) == 0
+      else { continue }
+      Self.remove(left)
+    }
+    guard let held = try Descriptor.privateFolder(folder, creating: true), flock(held.number, LOCK_SH) == 0
+    else { throw ToolError(.failed, "cannot lock the folder '\(folder)'") }
+    self.held = held
     try Interrupt.beforeEnding { [self] number in
       isEnding.store(true, ordering: .releasing)
       let process = program.load(ordering: .acquiring)
@@ -77,10 +89,12 @@ final class EditedFile: Sendable {
   }
 
   /// Overwrites the file and what lies beside it, and removes them.
-  func remove() {
+  func remove() { Self.remove(folder) }
+
+  private static func remove(_ folder: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       // What a link leads to is none of ours. A file with holes may be of any size.
-      guard let size = Self.size(of: folder + "/" + name) else { continue }
+      guard let size = size(of: folder + "/" + name) else { continue }
       // SAFETY: the path outlives the call, and the flags ask for no mode argument.
       let opened = unsafe open(folder + "/" + name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard let file = Descriptor(owning: opened) else { continue }

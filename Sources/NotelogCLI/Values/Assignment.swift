@@ -48,7 +48,8 @@ struct Assignment: Sendable {
   func value(as type: FieldType) throws -> DynamicValue {
     guard let text else { return .missing }
     let input = try input()
-    let bytes = try input.map(Self.contents) ?? Array(text.utf8)
+    let bytes =
+      try input.map(Self.contents) ?? Array((text.hasPrefix("@@") ? text.dropFirst() : text[...]).utf8)
     if type == .bytes { return .bytes(bytes) }
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw ToolError(.failed, "the value of \(name) is not UTF-8")
@@ -70,7 +71,11 @@ struct Assignment: Sendable {
   /// What the value is read from; nothing where it stands in the command line.
   private func input() throws -> Input? {
     if isStandardInput { return Input() }
-    return text?.hasPrefix("@") == true ? try Input(path: String(text?.dropFirst() ?? "")) : nil
+    guard let text, text.hasPrefix("@"), !text.hasPrefix("@@") else { return nil }
+    do { return try Input(path: String(text.dropFirst())) } catch var error as ToolError {
+      error.hint = "a text that begins with @ is written with @@"
+      throw error
+    }
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {

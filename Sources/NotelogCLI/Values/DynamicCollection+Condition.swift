@@ -10,7 +10,7 @@ extension DynamicCollection {
     ("<=", .atMost), (">=", .atLeast), ("!=", .unequal), ("=", .equal), ("<", .less), (">", .greater),
   ]
 
-  /// Understands `NAME=VALUE`, or another sign between them, `NAME in RANGE`, `NAME is none` and `NAME is not none`.
+  /// Understands `NAME=VALUE`, or another sign between them, `NAME in RANGE`, `NAME contains TEXT`, `NAME is none` and `NAME is not none`.
   ///
   /// - Returns: The field's name and the condition.
   func condition(_ text: String, isUTC: Bool) throws -> (name: String, condition: Condition) {
@@ -25,18 +25,22 @@ extension DynamicCollection {
     throw ToolError.usage(
       "'\(text)' is no condition",
       hint:
-        "a condition is NAME=VALUE, or with != < <= > >=, NAME in FROM..TO, NAME is none, NAME is not none")
+        "a condition is NAME=VALUE, or with != < <= > >=, NAME in FROM..TO, NAME contains TEXT, NAME is none, NAME is not none"
+    )
   }
 
   /// Understands what stands behind a field's name; nil where it is no condition.
   private func condition(on field: FieldInfo, _ text: String, _ isUTC: Bool) throws -> Condition? {
     switch text {
-    case " is none": return try .field(field.name, .equal, .missing)
-    case " is not none": return try .field(field.name, .unequal, .missing)
+    case " is none", " is null": return try .field(field.name, .equal, .missing)
+    case " is not none", " is not null": return try .field(field.name, .unequal, .missing)
     default: break
     }
     func comparison(_ meaning: QueryComparison, _ value: some StringProtocol) throws -> Condition {
       try compare(field, meaning, String(value), isUTC)
+    }
+    if text.hasPrefix(" contains "), field.type == .text {
+      return .field(field.name, contains: String(text.dropFirst(10)), ignoringCaseAndAccents: true)
     }
     if text.hasPrefix(" in ") {
       let range = text.dropFirst(4)

@@ -66,11 +66,11 @@ enum Moment {
     Double(LocalTime.offset(at: Int(seconds.rounded(.down)) + unixTimeOf2001))
   }
 
-  /// `2026-11-20 11:38`, to the minute; nil outside the years 0 to 9999.
-  static func minute(_ seconds: Double, isUTC: Bool) -> String? {
+  /// `2026-11-20 11:38`, to the minute or to the second; nil outside the years 0 to 9999.
+  static func minute(_ seconds: Double, isUTC: Bool, withSeconds: Bool = false) -> String? {
     guard text(seconds) != nil else { return nil }
     let shown = text(seconds.rounded(.down) + (isUTC ? 0 : localOffset(seconds)))
-    return shown.map { String($0.prefix(16)).replacing("T", with: " ") }
+    return shown.map { String($0.prefix(withSeconds ? 19 : 16)).replacing("T", with: " ") }
   }
 
   /// The year, month, day, minute or second that a text names, `2026-11` for instance. With `Z` or an offset

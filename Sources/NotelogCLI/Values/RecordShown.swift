@@ -71,13 +71,21 @@ struct RecordShown {
     ]
   }
 
-  /// A line for the record and a line for each field.
-  var lines: [String] {
+  /// A line for the record and a line for each field; on a terminal, texts as many as they have, and dates in
+  /// local time unless `isUTC`.
+  func lines(isUTC: Bool = true) -> [String] {
     let width = fields.map(\.name.count).max() ?? 0
     let name = Console.styled(Escaping.line(entry.collection), .bold)
     let note = entry.isPossiblyStale ? ", possibly older than it was" : ""
     return ["\(name) \(entry.id.shown) revision \(entry.revision)\(note)"]
-      + fields.map { "  \(Escaping.line($0.padded(to: width)))  \(Self.text($1))" }
+      + fields.map { name, content in
+        var text = Self.text(content)
+        if Console.outIsTerminal, case .value(let value) = content, value != .missing {
+          let indent = "\n" + String(repeating: " ", count: width + 4)
+          text = Escaping.text(value.shown(isUTC: isUTC)).replacing("\n", with: indent)
+        }
+        return "  \(Escaping.line(name.padded(to: width)))  \(text)"
+      }
   }
 
   static func text(_ content: Content) -> String {
