@@ -42,7 +42,9 @@ final class KeptVersions: Sendable {
   }
 
   /// Whether a deletion may go when nothing is left that it deletes.
-  func mayDrop(_ tombstone: Location) -> Bool { seconds == 0 || tombstone.sequence <= horizon }
+  func mayDrop(_ tombstone: Location, upTo horizon: UInt64) -> Bool {
+    seconds == 0 || tombstone.sequence <= horizon
+  }
 
   /// Whether enough time has passed for looking again: a sixteenth of what versions are kept for.
   func isDue(at now: @autoclosure () -> UInt64) -> Bool {

@@ -35,6 +35,9 @@ struct Compaction: ~Copyable, Sendable {
   /// The transaction that frames were copied of last, where a mark is to stand behind them.
   private var run: (sequence: UInt64, mark: CommitMark)?
   private let kind: SegmentKind
+  /// The horizon at the beginning. It moves on meanwhile: a deletion above this one may be of a version that
+  /// was copied before.
+  private let firstHorizon: UInt64
   /// Whether what the footer lists is all that the source holds, so far; nothing before it is begun.
   private var coverage: FooterCoverage?
 
@@ -50,6 +53,7 @@ struct Compaction: ~Copyable, Sendable {
     self.catalog = catalog
     self.needed = needed
     self.kind = kind
+    firstHorizon = catalog.kept.horizon
   }
 
   /// The output's segment number.
@@ -88,12 +92,12 @@ struct Compaction: ~Copyable, Sendable {
 
   /// Finishes the output and gives it its name; that it is live only a transaction can say.
   consuming func publish(
-    storeID: ID16, branch: Branch, floor: LogPosition
+    storeID: ID16, branch: Branch, floor: LogPosition, horizon: UInt64
   ) throws(StorageError) -> Output {
     try endRun()
     let header = SegmentHeader(
       kind, number: builder.number, storeID: storeID, branch: branch, salt: builder.salt.value,
-      firstSequence: catalog.kept.horizon,
+      firstSequence: horizon,
       floor: floor, live: LiveSet(),
       sources: sources.map { LogPosition(segment: $0.number, offset: 0) })
     return (try builder.publish { _ in header }, copies, dropped)
@@ -131,7 +135,9 @@ struct Compaction: ~Copyable, Sendable {
     case .refuted: throw .wrongIndex(entry.id)
     case .unknown: throw .damaged(segment.number)
     }
-    if entry.kind == .tombstone, !isKept, catalog.kept.mayDrop(old), !needed.contains(entry.id) {
+    if entry.kind == .tombstone, !isKept, catalog.kept.mayDrop(old, upTo: firstHorizon),
+      !needed.contains(entry.id)
+    {
       dropped.append((entry.id, old))
       return
     }

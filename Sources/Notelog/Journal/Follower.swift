@@ -396,14 +396,16 @@ extension Catalog {
       var moved = try? Self.moves(from: sources, to: segment)
     else { return false }
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
-    // same. Nothing is read for telling them apart: it may fail, and half of them would have moved.
+    // same: the index knows which. Nothing is read for telling them apart: it may fail, and half of them would
+    // have moved.
     let others = moved.others
-    lazy var newestOthers = Dictionary(others) { $1 }
+    lazy var othersOfRecords = Dictionary(grouping: others) { $0.0 }
     for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
       if number + Self.lookahead < moved.copies.count { prefetch(moved.copies[number + Self.lookahead].id) }
-      if try index.contains(index.fingerprint(of: copy.id), at: copy.old.place) { continue }
-      if let other = newestOthers[copy.id], other.sequence == copy.new.sequence {
-        moved.copies[number].old = other
+      let fingerprint = index.fingerprint(of: copy.id)
+      if try index.contains(fingerprint, at: copy.old.place) { continue }
+      for (_, other) in othersOfRecords[copy.id, default: []] where other.sequence == copy.new.sequence {
+        if try index.contains(fingerprint, at: other.place) { moved.copies[number].old = other }
       }
     }
     try adopt(segment, of: sources, moved.copies, dropped: moved.dropped)

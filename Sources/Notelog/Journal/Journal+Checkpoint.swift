@@ -58,9 +58,16 @@ extension Journal {
     return changeCount > limit && changeCount > catalog.index.estimatedRecordCount / 4
   }
 
+  /// Writes a checkpoint of what is current only: the orders of the one before have keys of records that are
+  /// gone. They are made anew when they are asked for. The caller has entered the compactor.
+  func purgeCheckpoint() throws(NotelogError) {
+    orderKeeper.withLock { $0 }?.distrustAll()
+    if mayWriteCheckpoint { try writeCheckpoint(carriesOrders: false) }
+  }
+
   /// Writes what the checkpoint is to hold, everything as it was at one moment, and makes that the checkpoint.
   /// The caller has entered the compactor.
-  private func writeCheckpoint() throws(NotelogError) {
+  private func writeCheckpoint(carriesOrders: Bool = true) throws(NotelogError) {
     // Before writers are held up.
     try fromStorage(catalog.index.loadAll())
     let head: CheckpointHead
@@ -95,7 +102,7 @@ extension Journal {
         throw NotelogError(error)
       }
       defer { file.close() }
-      orders = storedOrders
+      orders = carriesOrders ? storedOrders : []
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if head.nextSequence > 1 { try log.awaitDurable(head.nextSequence - 1) }
       try fromStorage(CheckpointFile.publish(file, in: storage))

@@ -34,7 +34,7 @@ extension Journal {
     var run = CompactionRun(share: share, budget: budget.untilCancelled)
     defer { tell(run.result) }
     run.result.byteCountBefore = statistics.segments.byteCount
-    do { try finishHeadWithDeadBytes() } catch {
+    do { try finishHeadWithDeadBytes(share) } catch {
       // There may be room for it when something has been freed.
       guard error.code == .full else { throw error }
     }
@@ -47,6 +47,7 @@ extension Journal {
       run.result.isUnfinished = true
     }
     unlinkDeferred()
+    if share == .purge { try purgeCheckpoint() }
     run.result.byteCountAfter = statistics.segments.byteCount
     return run.result
   }
@@ -195,14 +196,24 @@ extension Journal {
     return candidates.groups(aim: log.space.affordableAim, run.share)
   }
 
-  /// Makes the head a finished segment if something in it is dead, so that it can be compacted too.
-  func finishHeadWithDeadBytes() throws(NotelogError) {
+  /// Makes the head a finished segment if something in it is dead, so that it can be compacted too. Before a
+  /// purge each frame of it is looked at: figures count the entries of a footer that is not written yet.
+  func finishHeadWithDeadBytes(_ share: CompactionShare = .automatic) throws(NotelogError) {
+    var isDead = false
+    if share == .purge, let head = catalog.segments.all.first(where: { !$0.isFinished }) {
+      _ = try fromStorage(
+        head.forEachEntry(upTo: head.visibleEnd) { (entry, _) throws(StorageError) in
+          let location = Location(entry, segment: head.number)
+          if !isDead { isDead = try !catalog.isCurrent(entry.id, at: location) }
+        })
+    }
     let held = log.enterGate()
     defer { log.leaveGate() }
     try log.waitUntilQuiet()
     try log.readFooter(held)
     let hasDeadBytes = log.state.withLock { state in
       guard let head = state.head else { return false }
+      if isDead { return true }
       if catalog.kept.seconds > 0 { return head.segment.expiredByteCount > 0 }
       return head.footerByteCount > FooterBuilder().byteCount
         && head.end > Layout.firstFrameOffset + head.segment.liveBytes
@@ -227,8 +238,10 @@ extension Journal {
     let output: Compaction.Output
     let file: any StorageFile
     do {
+      // What another process has purged since is said by its segments, which may be the sources.
+      let horizon = log.branch.keptSeconds > 0 ? try snapshot().horizon(catalog.kept.horizon) : 0
       output = try compaction.publish(
-        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor })
+        storeID: storeID, branch: log.branch, floor: log.state.withLock { $0.floor }, horizon: horizon)
       file = try storage.openFile(FileName.segment(number), .read)
     } catch {
       // Nobody names it: what stays of it is deleted at the next opening.

@@ -39,9 +39,9 @@ extension Journal {
         var reader = try moment.reader(segment)
         var last: UInt64?
         try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) { (entry, _) throws(StorageError) in
-          guard entry.kind.isVersion, changed.contains(entry.id) else { return }
+          guard entry.kind.isVersion else { return }
           let sequence = entry.sequence
-          versions.append((entry.id, sequence))
+          if changed.contains(entry.id) { versions.append((entry.id, sequence)) }
           guard sequence != last, sequence > horizon, sequence < young else { return }
           last = sequence
           guard let time = try reader.time(of: entry) else { return }
@@ -82,8 +82,8 @@ extension Journal {
     let isWanted = unlessKnown && catalog.kept.seconds > 0 && !catalog.kept.isKnown
     guard isWanted || catalog.kept.isDue(at: options.clock()), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
-    // What can't be found out now counts as before.
-    try? moveHorizon()
+    // What can't be found out now counts as before, and is not looked for at each commit.
+    do { try moveHorizon() } catch { catalog.kept.begin(time: options.clock()) }
   }
 }
 

@@ -112,7 +112,8 @@ private func order(
   }
   return try sorts.map { sort in
     let isDescending = sort.hasSuffix(":desc")
-    let name = String(sort.dropLast(isDescending ? 5 : sort.hasSuffix(":asc") ? 4 : 0))
+    let isAscending = sort.hasSuffix(":asc")
+    let name = String(sort.dropLast(isDescending ? 5 : isAscending ? 4 : 0))
     let field = try collection.field(name)
     guard field.type.isSortable else {
       throw ToolError.usage("\(field.type.name) values like '\(name)' have no order")
