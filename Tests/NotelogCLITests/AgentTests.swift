@@ -294,7 +294,7 @@ let agentPrelude =
   {
     let script = """
       notelog unlock my.notelog $quick
-      title() { sed 's/.*"title":\\([^}]*\\).*/\\1/'; }
+      title() { sed 's/,"body":null//; s/.*"title":\\([^}]*\\).*/\\1/'; }
       notelog dump my.notelog --json | title
       notelog dump my.notelog --json --unlock | title
       notelog dump my.notelog | grep -c 'title *sealed under key 1'; notelog dump my.notelog --unlock | grep -c 'title  *Hello'
