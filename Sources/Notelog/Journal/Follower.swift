@@ -398,7 +398,7 @@ extension Catalog {
     // Of two frames of a record in one transaction the later one was copied, and the earlier one looks the
     // same: the index knows which. Nothing is read for telling them apart: it may fail, and half of them would
     // have moved.
-    let others = moved.others
+    let others = moved.others + moved.dropped.map { ($0.id, $0.location) }
     lazy var othersOfRecords = Dictionary(grouping: others) { $0.0 }
     for (number, copy) in moved.copies.enumerated() where copy.old.chunk == nil {
       if number + Self.lookahead < moved.copies.count { prefetch(moved.copies[number + Self.lookahead].id) }
