@@ -165,12 +165,16 @@ private struct Interrupted: Error {}
     try store.close()
   }
 
-  @Test func `of two stores that share a folder one makes each`() throws {
-    let folder = try TemporaryFolder()
+  private static var leased: Store.Options {
     var options = Store.Options()
     options.writing = .leased(idle: .zero)
     options.lockTimeout = .seconds(60)
-    let key = TemporaryFolder.key
+    return options
+  }
+
+  @Test func `of two stores that share a folder one makes each`() throws {
+    let folder = try TemporaryFolder()
+    let (options, key) = (Self.leased, TemporaryFolder.key)
     let first = try Store.create(at: folder.path, unlocking: key, options: options)
     try Self.fill(first, 1_000)
     let second = try Store.open(at: folder.path, unlocking: key, options: options)
@@ -190,10 +194,7 @@ private struct Interrupted: Error {}
   /// The bug: records were listed as this process knew them, before it had its turn.
   @Test func `what another process wrote before is changed too`() throws {
     let folder = try TemporaryFolder()
-    var options = Store.Options()
-    options.writing = .leased(idle: .zero)
-    options.lockTimeout = .seconds(60)
-    let key = TemporaryFolder.key
+    let (options, key) = (Self.leased, TemporaryFolder.key)
     let first = try Store.create(at: folder.path, unlocking: key, options: options)
     let second = try Store.open(at: folder.path, unlocking: key, options: options)
     try Self.fill(first, 300)

@@ -121,19 +121,21 @@ extension Snapshot {
   /// far.
   private func lastKeptTransaction() throws(NotelogError) -> LastTransaction {
     var last: LastTransaction = (0, 0, [:])
+    var newest: HeldVersion?
     do throws(StorageError) {
       for segment in segments {
-        var reader = try reader(segment)
         try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
           guard entry.kind.isVersion, last.sequence...max(last.sequence, sequence) ~= entry.sequence else {
             return
           }
           if entry.sequence > last.sequence {
-            last = (entry.sequence, try reader.time(of: entry) ?? 0, [:])
+            last = (entry.sequence, 0, [:])
+            newest = HeldVersion(entry: entry, segment: segment)
           }
           last.frames[entry.id] = entry
         }
       }
+      if let newest { last.time = try time(of: newest) ?? 0 }
     } catch { throw NotelogError(error) }
     guard last.sequence > 0 else { throw NotelogError(.notFound, "no record was ever written") }
     guard try fromStorage(last.sequence > horizon(journal.catalog.kept.horizon)) else { throw Self.expired }

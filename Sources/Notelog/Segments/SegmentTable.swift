@@ -45,7 +45,7 @@ final class SegmentTable: Sendable {
   /// Those of them, in a store that keeps versions, that compaction would leave; what lives in the head with
   /// them.
   var unexpiredByteCount: Int {
-    let expiredByteCount = expiredByteTotal.load(ordering: .relaxed)
+    let expiredByteCount = max(0, expiredByteTotal.load(ordering: .relaxed))
     let own = count * Segment.overheadByteCount
     return max(liveByteCount, finishedByteCount - expiredByteCount - own)
   }

@@ -90,9 +90,7 @@ extension Invocation {
       if let credential { try opened.unlock(credential) }
       if !isAsking { credential = nil }
       if !opened.hasKeyring { damage.note(keyring: opened.info().keyring) }
-      if command.words == Command.set.words || command.words == Command.remove.words {
-        _ = try? opened.compactIfDue()
-      }
+      if isUndoable, command.words != Command.undo.words { _ = try? opened.compactIfDue() }
       return try body(opened)
     }
     damage.note(opened.damage)

@@ -126,6 +126,25 @@ private struct KeepingStore {
     #expect(try Store.verify(in: keeping.disk, unlocking: TemporaryFolder.key).findings.isEmpty)
   }
 
+  /// What came before a commit says how late it was at least, though nobody changed it since.
+  @Test func `what was replaced while the clock was behind is young all the same`() throws {
+    let keeping = KeepingStore()
+    let store = try keeping.open(isNew: true)
+    try store.putAll([KeepingStore.sheet(0, 1)])
+    keeping.clock.advance(seconds: 1_000)
+    try store.putAll([KeepingStore.sheet(1, 2)])
+    let now = keeping.clock.now
+    keeping.clock.set(now - 900_000)
+    try store.putAll([KeepingStore.sheet(0, 3)])
+    keeping.clock.set(now + 1_000)
+    try store.compact()
+    #expect(try store.versions(of: KeepingStore.ids[0]).count == 2)
+    keeping.clock.advance(seconds: 1_000)
+    try store.compact()
+    #expect(try store.versions(of: KeepingStore.ids[0]).count == 1)
+    try store.close()
+  }
+
   @Test func `a purge leaves none, and ends one that was not finished`() throws {
     let keeping = KeepingStore()
     _ = try keeping.fill()

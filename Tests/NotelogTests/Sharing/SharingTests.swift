@@ -310,6 +310,75 @@ import Testing
     #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).findings == [])
   }
 
+  /// Two stores of one folder with segments of 64 KiB, which compact when they are asked to.
+  private func pair() throws -> (folder: TemporaryFolder, writer: Store, follower: Store) {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    (options.segmentByteCount, options.compaction) = (64 << 10, .whenAsked)
+    let key = TemporaryFolder.key
+    let writer = try Store.create(at: folder.path, unlocking: key, options: options)
+    try writer.suspend()
+    let follower = try Store.open(at: folder.path, unlocking: key, options: options)
+    try follower.suspend()
+    try writer.resume()
+    return (folder, writer, follower)
+  }
+
+  /// The bug: of versions that were left behind, one of another transaction was taken for the later one of two.
+  @Test func `a record that one transaction wrote twice is found by who follows a compaction`() throws {
+    let (folder, writer, follower) = try pair()
+    let (kept, gone) = (Leaflet(scan: noise(45_000)), Leaflet(scan: noise(50_000)))
+    var sheet = Leaflet(title: "a", scan: noise(3_000))
+    try writer.putAll([sheet, kept])
+    try writer.putAll([gone])
+    try writer.write { tx in
+      for title in ["b", "c"] {
+        sheet.title = title
+        try tx.put(sheet)
+      }
+    }
+    try writer.write { tx in _ = try tx.delete(Leaflet.self, gone.id) }
+    try follower.refresh()
+    // More of the second segment is dead: it is the first source.
+    try #require(try writer.purge().addedSegments == 1)
+    try follower.refresh()
+    #expect(try follower.get(Leaflet.self, sheet.id)?.title == "c")
+    try writer.suspend()
+    try follower.resume()
+    try follower.purge()
+    #expect(try follower.get(Leaflet.self, sheet.id)?.record() == sheet)
+    try follower.close()
+    try writer.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).findings == [])
+  }
+
+  /// The bug: the later one of two deletions was taken for one that was left behind, and the index named none.
+  @Test func `a record that one transaction deleted twice stays deleted for who follows a compaction`() throws
+  {
+    let (folder, writer, follower) = try pair()
+    let (kept, gone) = (Leaflet(scan: noise(45_000)), Leaflet(scan: noise(50_000)))
+    let sheet = Leaflet(title: "a")
+    try writer.putAll([sheet, kept])
+    try writer.putAll([gone])
+    try writer.write { tx in
+      try tx.delete(Leaflet.self, sheet.id)
+      try tx.put(sheet)
+      try tx.delete(Leaflet.self, sheet.id)
+    }
+    try writer.write { tx in _ = try tx.delete(Leaflet.self, gone.id) }
+    try follower.refresh()
+    // The first segment is left alone, so that the deletion is needed.
+    try #require(try writer.compact().removedSegments > 0)
+    try follower.refresh()
+    try writer.suspend()
+    try follower.resume()
+    try follower.purge()
+    #expect(try follower.get(Leaflet.self, sheet.id) == nil)
+    try follower.close()
+    try writer.close()
+    #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).findings == [])
+  }
+
   @Test func `observing ends where others' commits can't be taken in, and refreshing says why`() async throws
   {
     let folder = try TemporaryFolder()
