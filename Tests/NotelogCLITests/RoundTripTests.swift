@@ -242,6 +242,62 @@ import Testing
     try expect(script, .init(out: expected))
   }
 
+  /// The bug: one of them made all of its column numbers, without a word; what --type named was not looked up.
+  @Test(.enabled(if: TransferTests.hasSQLite))
+  func `what refers to a row that is not there is named and refused, or imported as none`() throws {
+    let script = #"""
+      sqlite3 core.db <<'SQL'
+      CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      INSERT INTO Z_PRIMARYKEY VALUES (1,'Folder',0,2), (2,'Note',0,3), (3,'Tag',0,1);
+      CREATE TABLE ZFOLDER (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZNAME VARCHAR); INSERT INTO ZFOLDER VALUES (1,1,'Work'), (2,1,'Home');
+      CREATE TABLE ZTAG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZNAME VARCHAR); INSERT INTO ZTAG VALUES (1,3,'red');
+      CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZFOLDER INTEGER, ZTAG INTEGER);
+      INSERT INTO ZNOTE VALUES (1,2,1,1), (2,2,99,70), (3,2,2,80);
+      CREATE TABLE Z_2TAGS (Z_2NOTES INTEGER, Z_3TAGS INTEGER); INSERT INTO Z_2TAGS VALUES (4,7);
+      SQL
+      import="notelog import my.notelog core.db --plain name,folder,tag,notes,tags --yes $quick"
+      $import | grep ' folder\|  tag '; notelog info my.notelog | grep -c ^collection
+      $import --clear-dangling | grep 'all the same' | wc -l; $import --clear-dangling 2>/dev/null | grep ', 3 were there'
+      notelog list my.notelog Note --tsv -f folder -f tag --sort tag | sed 's/^[^\t]*//; s/[0-9a-f-]\{36\}/ID/'
+      notelog import other core.db --type folder=integer,notes=integer,tags=integer --plain name,folder,tag,notes,tags --propose | grep ' folder'
+      printf 'owner\n5a1ba6e0-0000-4000-8000-000000000001\n' >t.csv
+      notelog import my.notelog t.csv --plain owner --type owner=Folder --yes $quick >/dev/null; echo $?
+      notelog import my.notelog t.csv --seal owner --type owner=Folder --yes $quick >/dev/null; echo $?
+      """#
+    let out = """
+        folder  uuid, plain, optional, refers to Folder
+        tag     integer, plain
+      1
+      4
+      imported   0 records of Note, 3 were there
+      \tID\t1
+      \t\t70
+      \tID\t80
+        folder  integer, plain; for instance 1
+      2
+      2
+
+      """
+    func named(_ hint: String) -> String {
+      """
+      notelog: dangling: Note, row 2, column 'folder': '99' is not there
+      notelog: dangling: Note_tags, row 1, column 'notes': '4' is not there
+      notelog: dangling: Note_tags, row 1, column 'tags': '7' is not there
+      \(hint)
+
+      """
+    }
+    let hint =
+      "notelog: hint: --clear-dangling imports them as none; --type COLUMN=TYPE takes the column as no reference\n"
+    let refused = "notelog: error: 1 reference leads nowhere: nothing was imported\n" + hint
+    let err =
+      named("notelog: error: 3 references lead nowhere: nothing was imported") + hint
+      + named("notelog: note: 3 references lead nowhere: without a value now")
+      + "notelog: dangling: t, row 1, column 'owner': '5a1ba6e0-0000-4000-8000-000000000001' is not there\n"
+      + refused + "notelog: dangling: t, row 1, column 'owner': it is not there\n" + refused
+    try expect(script, .init(out: out, err: err))
+  }
+
   /// The bug: some doubles lost their last digit on their way out of SQLite, and the comparison, which read
   /// them the same way again, found nothing.
   @Test(.enabled(if: hasPrograms)) func `every double of a database comes back to the last bit`() throws {
@@ -301,6 +357,7 @@ import Testing
     let script = #"""
       printf 'name,day,n,owner\nAda,2001-01-02,5,5a1ba6e0-0000-4000-8000-000000000001\n' >t.csv
       type="notelog import my.notelog t.csv --plain name,day,n,owner --type"
+      echo '{"id":"5a1ba6e0-0000-4000-8000-000000000001","fields":{}}' >note; notelog import my.notelog note $quick
       $type day=date,n=unsigned,owner=note --yes $quick; notelog export my.notelog t --as jsonl $quick | sed 's/.*"fields"://'
       for types in day=dat name=date dya=date day owner=t; do $type $types --into u --yes $quick >/dev/null; echo $?; done
       $type n=text --yes $quick; echo $?; notelog info my.notelog | grep -c '^collection'
@@ -318,9 +375,9 @@ import Testing
       2
       2
       64
-      0
       2
-      3
+      2
+      2
 
       """
     let err = """
@@ -330,6 +387,9 @@ import Testing
       notelog: error: there is no column 'dya'
       notelog: hint: did you mean 'day'?
       notelog: error: --type takes COLUMN=TYPE, not 'day'
+      notelog: dangling: u, row 1, column 'owner': '5a1ba6e0-0000-4000-8000-000000000001' is not there
+      notelog: error: 1 reference leads nowhere: nothing was imported
+      notelog: hint: --clear-dangling imports them as none; --type COLUMN=TYPE takes the column as no reference
       notelog: error: 'n' of the collection 't', which is there, is unsigned, not text
       notelog: hint: --into another collection, or without --type for n
 

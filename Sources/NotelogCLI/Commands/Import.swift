@@ -34,6 +34,8 @@ extension Command {
       Entities of Core Data become collections of their names, also where several are in one table. A column that refers to rows of another table, by
       a foreign key, by an entity's name or by --type COLUMN=COLLECTION, gets their records' ids. From the import's end on the store holds that these are there: one that is
       referred to can't be removed, but as the foreign key says; where it is Core Data's, those that refer to it then refer to none.
+      What refers to a row that is not there is named, and nothing is imported; --clear-dangling imports it as no value. A column of Core Data that is called as an entity is taken for a number
+      where less than half of its values are rows of the entity.
 
       What is interrupted goes on when the same is run again, as the same row has the same id: in CSV and JSON lines by what is in the whole file, so that another file's
       rows are always new; in SQLite by the table's name and the row's number. Rows that were imported before are compared with their records first: where one
@@ -46,7 +48,9 @@ extension Command {
         help: "the lines; standard input without it, or with -"),
     ],
     options: [
-      batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, replace, .utc, yes,
+      batch, durable, ack, .segmentSize, from, tableName, seal, plain, types, into, replace, clearDangling,
+      .utc,
+      yes,
       propose,
     ],
     examples: [
@@ -80,6 +84,8 @@ extension Command {
     help: "the collection's name; the table's or file's unless given")
   fileprivate static let replace = Option(
     long: "replace", help: "rows with ids of their own replace what the records with these ids have")
+  fileprivate static let clearDangling = Option(
+    long: "clear-dangling", help: "import what refers to a row or record that is not there as no value")
   fileprivate static let yes = Option(
     long: "yes", help: "take the collection as it is proposed; a new one only with --seal or --plain")
   fileprivate static let propose = Option(long: "propose", help: "show what would be made, and make nothing")
@@ -103,7 +109,7 @@ private func importFile(_ call: Invocation) throws -> ExitCode {
   }
   let forTables = [
     Command.tableName, Command.seal, Command.plain, Command.types, Command.into, Command.replace,
-    Command.propose,
+    Command.clearDangling, Command.propose,
   ]
   if let option = forTables.first(where: call.has) {
     throw ToolError.usage("--\(option.long) is for tables, and these are lines of dump --json")
@@ -197,6 +203,7 @@ private func importTables(
   }
   return try call.withStore(.required) { store in
     // What does not fit is said before anything is written.
+    try tables.findDangling(in: store)
     let knownCounts = try tables.map { try $0.compare(with: store, isBefore: true) }
     try store.createCollections(tables.compactMap(\.description))
     func name(_ table: SourceTable) -> String {
@@ -283,7 +290,8 @@ extension Invocation {
       }
       return ImportWishes(
         name: value(of: Command.into), sealed: words(Command.seal) ?? [], plain: words(Command.plain),
-        types: Dictionary(types) { $1 }, isUTC: has(.utc), replaces: has(Command.replace))
+        types: Dictionary(types) { $1 }, isUTC: has(.utc), replaces: has(Command.replace),
+        clearsDangling: has(Command.clearDangling))
     }
   }
 }

@@ -197,8 +197,8 @@ struct SQLiteFile {
     return references
   }
 
-  /// The reference of a column of Core Data to an entity, whose table may be a parent's; nil where some of its
-  /// values are no rows there.
+  /// The reference of a column of Core Data to an entity, whose table may be a parent's; nil where less than half
+  /// of its values are rows there: it is a number then, and has its name by chance.
   private func reference(from table: String, _ column: String, to entity: [String]) throws -> SourceReference?
   {
     var root = entity
@@ -208,14 +208,13 @@ struct SQLiteFile {
     let counts = try Self.strings(
       path, 2,
       """
-      SELECT hex(sum(t.Z_PK IS NULL)), hex(sum(t.Z_ENT IS NOT \(entity[0]))) FROM \(SourceTable.quoted(table)) s \
+      SELECT hex(count(t.Z_PK) * 2 >= count(*)), hex(total(t.Z_ENT <> \(entity[0])) > 0) FROM \(SourceTable.quoted(table)) s \
       LEFT JOIN \(SourceTable.quoted(target)) t ON t.Z_PK = s.\(SourceTable.quoted(column)) \
       WHERE s.\(SourceTable.quoted(column)) IS NOT NULL
       """)
-    guard let counts = counts.first, ["", "0"].contains(counts[0]) else { return nil }
+    guard let counts = counts.first, counts[0] == "1" || joins(table) else { return nil }
     return SourceReference(
-      identity: "sqlite \(target)", collection: ["", "0"].contains(counts[1]) ? entity[1] : nil,
-      rule: .nullify)
+      identity: "sqlite \(target)", collection: counts[1] == "0" ? entity[1] : nil, rule: .nullify)
   }
 
   // MARK: Rows

@@ -31,6 +31,8 @@ struct SourceReference {
   var rule = DeleteRule.refuse
   /// What tells the ids of its rows from others; nil where the values are ids.
   var mark: UInt64?
+  /// Those that are not there, and are no value; nil where they are refused.
+  var dangling: Set<RecordID>?
 }
 
 /// A column, and what its values are: found out value by value.
@@ -78,7 +80,9 @@ struct SourceColumn {
 
   /// The type of the values that rows have.
   var type: FieldType { field?.type ?? given ?? (reference == nil ? found : .uuid) }
-  var isOptional: Bool { field?.isOptional ?? (nothing > 0 || reference?.rule == .nullify) }
+  var isOptional: Bool {
+    field?.isOptional ?? (nothing > 0 || reference?.rule == .nullify || reference?.dangling != nil)
+  }
 
   /// Which of its values become another kind of value; nil where all stay what they are, or were declared to
   /// be.
@@ -142,7 +146,10 @@ struct SourceColumn {
         default: type.value(json: json, isUTC: isUTC)
         }
     }
-    if let value {
+    if case .uuid(let uuid)? = value, reference?.dangling?.contains(RecordID(uuid)) ?? false {
+      if isOptional { return .missing }
+      shown = nil
+    } else if let value {
       if value.roughByteCount <= Assignment.bytesMax { return value }
       throw failure("the value is longer than \(Assignment.bytesMax >> 20) MiB")
     }

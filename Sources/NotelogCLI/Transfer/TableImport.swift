@@ -15,6 +15,8 @@ struct ImportWishes {
   var isUTC = false
   /// Whether rows with ids of their own replace what their records have.
   var replaces = false
+  /// Whether what refers to a row or record that is not there is no value.
+  var clearsDangling = false
 }
 
 /// A table on its way in: what it becomes, and its rows, which can be gone through as often as one likes.
@@ -92,7 +94,7 @@ struct SourceTable {
 
   /// Goes through all rows: the row's number, its record's id, and a value of its type for each column, or none
   /// where it is optional.
-  private func forEachRow(_ body: (Int64, RecordID, [DynamicValue]) throws -> Void) throws {
+  fileprivate func forEachRow(_ body: (Int64, RecordID, [DynamicValue]) throws -> Void) throws {
     try rows { row, cells in
       if Interrupt.isRequested { throw ToolError.interrupted }
       let id = hasIDs ? cells[0].text.flatMap { RecordID($0) } : Self.id(mark, row)
@@ -113,10 +115,10 @@ struct SourceTable {
     return RecordID(first + String(number.count - 1, radix: 16) + number + zeros + last)
   }
 
-  /// The row of a record's id; nil where it is of no row of this table.
-  private func row(of id: RecordID) -> Int64? {
+  /// The row of a record's id; nil where it is of no row of the table that has the mark.
+  fileprivate static func row(of id: RecordID, _ mark: UInt64) -> Int64? {
     let digits = id.shown.filter { $0 != "-" }
-    let (first, last) = Self.halves(of: mark)
+    let (first, last) = halves(of: mark)
     guard digits.hasPrefix(first), digits.hasSuffix(last),
       let count = digits.dropFirst(3).first?.hexDigitValue
     else { return nil }
@@ -167,6 +169,47 @@ extension [SourceTable] {
     for index in indices { try self[index].propose(wishes, among: all, known: known) }
   }
 
+  /// Sees that what columns refer to is in the store, or will be. What is not is named.
+  ///
+  /// - Throws: Where it is to be refused.
+  mutating func findDangling(in store: Store) throws {
+    guard contains(where: { $0.columns.contains { $0.reference != nil } }) else { return }
+    let (all, collections) = (self, store.collections)
+    let rows = try all.map { table in
+      var ids: Set<RecordID> = []
+      try table.forEachRow { _, id, _ in ids.insert(id) }
+      return (name: table.collectionName, ids: ids)
+    }
+    var count = 0
+    for (index, table) in all.enumerated() {
+      try table.forEachRow { row, _, values in
+        for (place, column) in table.columns.enumerated() {
+          guard let reference = column.reference, case .uuid(let uuid) = values[place] else { continue }
+          let id = RecordID(uuid)
+          func takes(_ name: String) -> Bool { [nil, name].contains(reference.collection) }
+          if rows.contains(where: { takes($0.name) && $0.ids.contains(id) }) { continue }
+          if try collections.contains(where: { try takes($0.name) && $0.get(id) != nil }) { continue }
+          self[index].columns[place].reference?.dangling?.insert(id)
+          count += 1
+          guard count <= 10 else { continue }
+          let value = reference.mark.flatMap { SourceTable.row(of: id, $0)?.description } ?? id.shown
+          Console.say(
+            "dangling",
+            "\(table.collectionName), row \(row), column '\(column.name)': "
+              + "\(column.isSealed ? "it" : "'\(value)'") is not there")
+        }
+      }
+    }
+    if count == 0 { return }
+    let words = count == 1 ? "1 reference leads nowhere" : "\(count) references lead nowhere"
+    if all.contains(where: { $0.columns.contains { $0.reference?.dangling != nil } }) {
+      return Console.say("note", "\(words): without a value now")
+    }
+    throw ToolError(
+      .failed, "\(words): nothing was imported",
+      hint: "--clear-dangling imports them as none; --type COLUMN=TYPE takes the column as no reference")
+  }
+
   /// Has the store hold what refers to other records, once all of them are there.
   func hold(in store: Store) throws {
     let referring = compactMap { table -> (name: String, fields: [FieldDescription])? in
@@ -211,6 +254,7 @@ extension SourceTable {
       columns[index].reference = try column.reference.flatMap { reference in
         try linked(reference, of: columns[index], among: all, known)
       }
+      if wishes.clearsDangling { columns[index].reference?.dangling = [] }
     }
     if let there {
       for field in there where field.needsValue && !fieldNames.contains(field.name) {
@@ -422,7 +466,7 @@ extension SourceTable {
           : "'notelog get STORE \(id.shown)' shows the record: " + choices)
     }
     if let id = left.min() {
-      let row = row(of: id) ?? 0
+      let row = Self.row(of: id, mark) ?? 0
       throw ToolError(
         .failed,
         "row \(row) was imported before, and is in the table no more\(outcome)",
@@ -437,7 +481,7 @@ extension SourceTable {
     var ids: Set<RecordID> = []
     try collection.query().forEach { entry in
       if Interrupt.isRequested { throw ToolError.interrupted }
-      if row(of: entry.id) != nil { ids.insert(entry.id) }
+      if Self.row(of: entry.id, mark) != nil { ids.insert(entry.id) }
       return true
     }
     return ids
