@@ -80,6 +80,24 @@ import Testing
     try expect("mkdir disk; export quick; unshare -rm sh full", "2\n1\n")
   }
 
+  /// The bug: it said neither how much was there, nor that it could be gone on with.
+  @Test func `a table that finds no room says how many rows are in, and goes on when there is room`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=12m none disk || exit 9
+      notelog init disk/s $quick --empty 2>/dev/null
+      awk 'BEGIN { print "title"; for (i = 0; i < 5000; i++) printf "%0900d\\n", i }' >t.csv
+      head -c 7000000 /dev/zero >disk/rest
+      notelog import disk/s t.csv --plain title --yes $quick >/dev/null 2>err; echo $?
+      count=$(notelog dump disk/s --json | wc -l); [ $count -gt 0 ] && echo some
+      grep -c "note: $count of 5000 rows are in the store: the same command goes on with the rest" err
+      rm disk/rest; notelog import disk/s t.csv --yes $quick | grep imported | grep -c ", $count were there"
+      """)
+    try expect("mkdir disk; export quick; unshare -rm sh full", "2\nsome\n1\n1\n")
+  }
+
   /// The bug: whether anything was under the new generation, it didn't say.
   @Test func `a rotation that finds no room says where it stands, and goes on when there is room`() throws {
     guard Workbench.canMount else { return }

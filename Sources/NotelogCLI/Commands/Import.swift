@@ -210,9 +210,19 @@ private func importTables(
       tables.count == 1 ? "" : " of " + Escaping.line(table.collectionName)
     }
     for (table, knownCount) in zip(tables, knownCounts) {
-      let newCount = try withProgress("importing", unit: "rows") { progress in
-        try table.write(into: store, besides: knownCount, progress)
+      var count = knownCount
+      do {
+        try withProgress("importing", unit: "rows") { progress in
+          try table.write(into: store, &count, progress)
+        }
+      } catch {
+        Console.say(
+          "note",
+          "\(count) of \(counted(table.rowCount, "row"))\(name(table)) are in the store: the same command goes on with the rest"
+        )
+        throw error
       }
+      let newCount = count - knownCount
       let replaced = newCount + knownCount - table.rowCount
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""
       let replacing = replaced > 0 ? ", \(replaced) of them replaced" : ""

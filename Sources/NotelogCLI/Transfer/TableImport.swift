@@ -388,7 +388,10 @@ struct RecordBatch {
   }
 
   /// Writes the records, and is empty.
-  mutating func commit(to store: Store, _ durability: Durability) throws {
+  ///
+  /// - Returns: How many they were.
+  @discardableResult
+  mutating func commit(to store: Store, _ durability: Durability) throws -> Int {
     let records = records
     try store.write(durability) { tx in
       for (collection, id, values, isUpdate) in records {
@@ -400,17 +403,18 @@ struct RecordBatch {
       }
     }
     self = RecordBatch()
+    return records.count
   }
 }
 
 extension SourceTable {
   /// Writes the rows that have no record yet, or another one that they replace. What was interrupted goes on when it is run again.
   ///
-  /// - Returns: How many records were written.
-  func write(into store: Store, besides knownCount: Int, _ progress: (Int, Int) -> Bool) throws -> Int {
+  /// - Parameter count: How many rows have a record; grows with each commit.
+  func write(into store: Store, _ count: inout Int, _ progress: (Int, Int) -> Bool) throws {
     let collection = try store.collection(given: collectionName)
     let names = fieldNames
-    var newCount = 0
+    let knownCount = count
     var batch = RecordBatch()
     try forEachRow { _, id, values in
       let entry = knownCount == 0 ? nil : try collection.get(id)
@@ -418,13 +422,11 @@ extension SourceTable {
         let record = Dictionary(zip(names, values)) { first, _ in first }
         let byteCount = values.reduce(0) { $0 + $1.roughByteCount }
         batch.add(id, record, to: collection, byteCount: byteCount, isUpdate: entry != nil)
-        newCount += 1
-        if batch.isFull(1000) { try batch.commit(to: store, .flushed) }
+        if batch.isFull(1000) { count += try batch.commit(to: store, .flushed) }
       }
-      _ = progress(min(newCount + knownCount, rowCount), rowCount)
+      _ = progress(min(count + batch.records.count, rowCount), rowCount)
     }
-    try batch.commit(to: store, .flushed)
-    return newCount
+    count += try batch.commit(to: store, .flushed)
   }
 
   /// Reads the table again, and compares each row with its record; and sees that there is no record of a row
