@@ -190,6 +190,24 @@ import Testing
     try expect(script, .init(out: expected, err: error))
   }
 
+  /// The bug: it worked on, and said so last.
+  @Test func `a wrong password is said at once, and a keyring that does not check first`() throws {
+    let script = """
+      (umask 077; printf '%032d' 8 >wrong; printf 'wrong\\n' >password)
+      for wrong in '--key-file wrong' '--password-file password'; do
+        notelog salvage my.notelog --to new $wrong; echo $?; ls new
+      done
+      spoil my.notelog/keyring 100; spoil my.notelog/keyring.copy 100
+      notelog salvage my.notelog --to new $quick >report; echo $?; grep '^saved\\|^keyring' report | sed 's/, .*//'
+      """
+    let out = "12\n12\n3\nsaved      60 records\nkeyring    damaged; both copies came along as they are\n"
+    let wrong = "notelog: error: the password or key does not open this store\n"
+    let err =
+      wrong + wrong
+      + "notelog: warning: there is no keyring that checks: it goes on without the password or key\n"
+    try expect(script, .init(out: out, err: err))
+  }
+
   @Test func `what stands in the way is said before anything is written`() throws {
     let script = """
       mkdir full empty; echo x >full/file

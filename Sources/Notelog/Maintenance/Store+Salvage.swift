@@ -17,8 +17,7 @@ extension Store {
   /// - Parameters:
   ///   - path: The folder with the files.
   ///   - newPath: The folder of the new store, which is missing or empty.
-  ///   - credential: What unlocks the store, to tell its keyring from others; one that opens none is passed
-  ///     over.
+  ///   - credential: What unlocks the store, to tell its keyring from others.
   ///   - storeID: The store to salvage, where the files are of several; otherwise the keyring's, or the one
   ///     that most bytes are of.
   ///   - keepsOlderVersions: Whether a record whose newest version is lost is saved in an older one.
@@ -26,8 +25,9 @@ extension Store {
   ///     go on.
   /// - Returns: What was saved and what could not be, place by place.
   /// - Throws: `notFound` where there is nothing of a store; `alreadyExists` where the new folder is not
-  ///   empty; `invalidArgument` where one folder lies inside the other; `busy`, `full`, `inputOutput`;
-  ///   `cancelled`. The new folder is then left empty.
+  ///   empty; `invalidArgument` where one folder lies inside the other; `wrongPassword` where the credential
+  ///   opens no keyring, `damaged` where the store's own does not check, so that nobody can say; `busy`, `full`,
+  ///   `inputOutput`; `cancelled`. The new folder is then left empty.
   public static func salvage(
     from path: String, to newPath: String, unlocking credential: Credential? = nil, storeID: RecordID? = nil,
     keepsOlderVersions: Bool = false,
@@ -60,8 +60,15 @@ extension Store {
         id = try SalvagePile.store(in: source, keyring: keyrings.read().newest?.storeID)
       }
       let all = keyrings.all(of: id, underAnyName: true)
-      let opened = credential.flatMap { try? KeyringFiles.newest(of: all, openedBy: $0) }
-      let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? true
+      let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? false
+      var opened: (name: String, keyring: Keyring)?
+      if let credential {
+        do throws(NotelogError) { opened = try KeyringFiles.newest(of: all, openedBy: credential) } catch {
+          if !isOwnSound { throw NotelogError(.damaged, "there is no keyring that checks") }
+          // One that opens some keys only can't prove the keyring.
+          if error.code != .tampered { throw error }
+        }
+      }
       let chosen = opened ?? (isOwnSound ? nil : all.max { $0.keyring.generation < $1.keyring.generation })
       let keyring = try salvageKeyring(
         keyrings.read(of: id, choosing: chosen?.keyring), ofAny: keyrings.read(), to: target)

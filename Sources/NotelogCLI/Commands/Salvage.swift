@@ -8,7 +8,8 @@ extension Command {
       STORE is a folder with a store's files, or with what is left of them: damaged, incomplete, without headers, there
       twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of
       keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the
-      newest that a given password opens is taken, or else the one with the store's own names, and the others lie beside it.
+      newest that a given password opens is taken, or without one that with the store's own names, and the others lie beside it. A password that
+      opens none exits 12 at once; where no keyring checks, that is said, and it goes on without.
 
       Each record is saved in its newest version, and what was removed stays removed. Older versions that the store kept are not saved, and the new store keeps none. What could not be saved is named,
       place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it
@@ -38,7 +39,7 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
   let storeID = given.flatMap { RecordID($0) }
   if let given, storeID == nil { throw ToolError.usage("'\(given)' is not an id") }
   // What is wrong with the password is said before the work is done.
-  let credential = try SecretSource.given(call)
+  var credential = try SecretSource.given(call)
   try call.checkPath()
   let (summary, found) = try Interrupt.deferred {
     let summary = try withProgress(
@@ -52,9 +53,16 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
       ],
       into: new
     ) { progress in
-      try Store.salvage(
-        from: call.store, to: new, unlocking: credential, storeID: storeID,
-        keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
+      func salvage() throws -> SalvageSummary {
+        try Store.salvage(
+          from: call.store, to: new, unlocking: credential, storeID: storeID,
+          keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
+      }
+      do { return try salvage() } catch let error as NotelogError where error.code == .damaged {
+        Console.say("warning", "\(ToolError(error).message): it goes on without the password or key")
+        credential = nil
+        return try salvage()
+      }
     }
     do {
       // What was saved is looked at again, as whoever goes on with it would.
