@@ -27,9 +27,9 @@ import Testing
       notelog history my.notelog 00000000-0000-0000-0000-000000000009; echo $?
       """
     let expected = """
-      4  -  removed
-      3  -  written
-      2  -  written
+      4\t\tremoved
+      3\t\twritten
+      2\t\twritten
       {"revision":4,"time":null,"change":"removed"}
       {"revision":3,"time":null,"change":"written"}
       {"revision":2,"time":null,"change":"written"}
@@ -56,9 +56,29 @@ import Testing
     let script = """
       notelog init timed --commit-times $quick
       id=$(notelog add timed title=Hello $quick)
-      notelog history timed $id | grep -cE '^2  20[0-9]{2}-[0-9-]{5}T[0-9:]{8}(\\.[0-9]{1,3})?Z  written$'
+      notelog history timed $id | grep -cE '^2\t20[0-9]{2}-[0-9-]{5}T[0-9:]{8}(\\.[0-9]{1,3})?Z\twritten$'
       """
     try expect(script, .init(out: "1\n"))
+  }
+
+  @Test func `on a terminal a history is a table, in local time unless --utc is given`() throws {
+    let script = """
+      notelog init timed --commit-times $quick
+      id=$(notelog add timed title=Hello $quick); export TZ=UTC-5:30 NO_COLOR=1
+      for i in 3 4 5 6 7 8 9 10; do notelog set timed $id title=$i $quick; done
+      utc=$(notelog history timed $id --tsv | tail -n 1 | cut -f2)
+      echo LOCAL=$(date -d $utc '+%F %T') UTC=$(TZ=UTC date -d $utc '+%F %T')
+      notelog history timed $id; notelog history timed $id --utc
+      """
+    let terminal = try PseudoTerminal(storePrelude + script, in: bench)
+    #expect(terminal.finish() == 0)
+    let lines = terminal.shown.split(separator: "\r\n").map(String.init)
+    let times = lines.first { $0.hasPrefix("LOCAL=") }?.dropFirst(6).components(separatedBy: " UTC=") ?? []
+    #expect(lines.count { $0 == "revision  time                 change" } == 2, "\(terminal.shown)")
+    #expect(lines.contains { $0.hasPrefix("      10  ") && $0.hasSuffix("  written") }, "\(terminal.shown)")
+    #expect(
+      times.count == 2 && times.allSatisfy { lines.contains("       2  \($0)  written") }, "\(terminal.shown)"
+    )
   }
 
   @Test func `a store that keeps versions has them after compaction, until it is purged`() throws {

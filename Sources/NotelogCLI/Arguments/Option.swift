@@ -83,10 +83,10 @@ extension Option {
   static let rows = [
     Option(long: "full-ids", help: "show whole ids in a table"),
     Option(long: "utc", help: "show and take times in UTC, not in local time"),
-    Option(long: "tsv", help: "print a line a record, with tabs between values"),
+    Option(long: "tsv", help: "print a line for each, with tabs between values"),
     Option(long: "null", help: "print values as they are, with a zero byte behind each"), json,
   ]
-  static let (fullIDs, utc) = (rows[0], rows[1])
+  static let (fullIDs, utc, tsv) = (rows[0], rows[1], rows[2])
 
   static let yes = Option(long: "yes", help: "do it without asking, as in a script")
 

@@ -6,14 +6,17 @@ extension Command {
   static let history: Command = Command(
     words: ["history"], summary: "list the versions of a record that the store still has",
     discussion: """
-      The newest comes first. Each line has the revision, the time, and whether the record was written or removed then;
+      The newest comes first: its revision, the time, and whether the record was written or removed then;
       'get STORE ID@REVISION' shows a version. No key is needed. There are times in stores made with --commit-times.
+
+      On a terminal it is a table, and times are local. Without one --tsv is what it prints: the three values with a tab between them, no header,
+      times UTC, and nothing where there is none.
 
       An older version stays until it is compacted away, which may be at any time, and a version that compaction has moved has no time. In a store
       made with --keep-versions TIME it stays for TIME after it was changed or removed, with its time; 'compact --purge' removes it before.
       """,
-    positionals: [.store, Positional(name: "ID", help: .idHelp)], options: [.json],
-    run: listVersions)
+    positionals: [.store, Positional(name: "ID", help: .idHelp)],
+    options: [.utc, .tsv, .json], run: listVersions)
 
   static let undo: Command = Command(
     words: ["undo"], summary: "take the last change back",
@@ -30,17 +33,27 @@ extension Command {
 }
 
 private func listVersions(_ call: Invocation) throws -> ExitCode {
+  let form = try call.rowForm()
   return try call.withStore(.ifGiven, readOnly: true) { store in
     let id = try call.recordID(call.positionals[1], in: store)
     let versions = try store.versions(of: id)
     guard !versions.isEmpty else { throw ToolError(.no, "there is no trace of a record \(id.shown)") }
+    var table = Table([
+      .init(title: "revision", isNumber: true), .init(title: "time"), .init(title: "change"),
+    ])
     for version in versions {
-      let time = version.time.flatMap { Moment.text($0.timeIntervalSinceReferenceDate) }
-      let change = version.isDeletion ? "removed" : "written"
-      try call.print(
-        "\(version.revision)  \(time ?? "-")  \(change)",
-        or: ["revision": version.revision, "time": time?.json ?? .null, "change": change.json])
+      let (seconds, revision) = (version.time?.timeIntervalSinceReferenceDate, "\(version.revision)")
+      let (time, change) = (seconds.flatMap(Moment.text), version.isDeletion ? "removed" : "written")
+      switch form {
+      case .table:
+        let local = seconds.flatMap { Moment.minute($0, isUTC: call.has(.utc), withSeconds: true) }
+        try table.add([(revision, nil), (local ?? "-", nil), (change, nil)])
+      case .json:
+        try Console.print(["revision": version.revision, "time": time?.json ?? .null, "change": change.json])
+      case .tsv, .null: try Console.out.write("\(revision)\t\(time ?? "")\t\(change)\n")
+      }
     }
+    if form == .table { try table.finish() }
     return .done
   }
 }
