@@ -165,6 +165,46 @@ import Testing
     let answer = try bench.run("notelog list films --key-file key --or stars=5 -w stars=10")
     #expect(answer.code == 64 && answer.err.contains("--or stands behind the --where"))
   }
+
+  @Test func `fields are named with commas between them, and a search has a collection and an order`() throws
+  {
+    let script = """
+      printf '"a,b",title,stars\\nx,Bread,2\\ny,bread roll,10\\nz,Cake,1\\n' >t.csv
+      notelog import my.notelog t.csv --into cakes --seal title --yes $quick >/dev/null
+      notelog add my.notelog note title=Bread body=note time=2026-11-26 $quick >/dev/null
+      notelog list my.notelog note -f title,body,time $quick | cut -f2-
+      notelog list my.notelog cakes -f 'a,b' -f stars,title --sort stars $quick | cut -f2-
+      for in in '' '--in cakes' '--in note'; do notelog find my.notelog bread -i $in --sort title:desc $quick | cut -f3-; done
+      notelog find my.notelog read --in cakes --sort stars:desc --limit 1 $quick | cut -f3-
+      notelog find my.notelog x --in cakes -f title,stars $quick; echo $?; notelog find my.notelog x --in cake $quick; echo $?
+      notelog list my.notelog note -f title, $quick; echo $?
+      """
+    let out = """
+      Bread\tnote\t2026-11-26T00:00:00Z
+      z\t1\tCake
+      x\t2\tBread
+      y\t10\tbread roll
+      Bread
+      bread roll\t10
+      Bread\t2
+      bread roll\t10
+      Bread\t2
+      Bread
+      bread roll\t10
+      1
+      1
+      2
+
+      """
+    let err = """
+      notelog: error: the store has no collection 'cake'
+      notelog: hint: did you mean 'cakes'?
+      notelog: error: 'note' has no field ''
+      notelog: hint: its fields are: time, title, body
+
+      """
+    try bench.expect(storePrelude + script, .init(out: out, err: err))
+  }
 }
 
 // MARK: - Ids by their first digits.

@@ -71,14 +71,19 @@ import Testing
     try expect(script, .init(out: "@handle@", err: error))
   }
 
-  @Test func `a value comes from a file or from standard input, byte for byte`() throws {
+  /// The bug: every text that was given by echo had an empty line at its end.
+  @Test func `a value comes from a file byte for byte, from standard input without the last newline`() throws
+  {
     let script = """
       printf 'two\\nlines\\n' >letter
       id=$(notelog add my.notelog title=@letter body=- $quick)
       notelog get my.notelog $id title $quick | cmp - letter && echo same
       notelog get my.notelog $id body $quick | od -An -c
+      notelog set my.notelog $id title=- $quick <letter; notelog get my.notelog $id title $quick
+      notelog set my.notelog $id body=@/dev/stdin $quick <letter; notelog get my.notelog $id body $quick
       """
-    try expect(script, .init(out: "same\n   a  \\0   b  \\n\n"), input: "a\u{0}b\n")
+    try expect(
+      script, .init(out: "same\n   a  \\0   b  \\n\ntwo\nlinestwo\nlines\n"), input: "a\u{0}b\n\n")
   }
 
   @Test func `locked, a dump shows what is plain, and opened it shows all`() throws {

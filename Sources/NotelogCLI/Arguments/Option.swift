@@ -76,7 +76,10 @@ extension Option {
 
   static let field = Option(
     long: "field", short: "f", value: "NAME", completion: .fields, repeats: true,
-    help: "only this field; may be repeated")
+    help: "only this field, or these, with commas between them; may be repeated")
+  static let sort = Option(
+    long: "sort", short: "s", value: "FIELD[:asc|:desc]", completion: .fields, repeats: true,
+    help: "in order of this field, or the opposite order; given again, within what is equal so far")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
   /// How rows of records are printed.
@@ -102,7 +105,7 @@ extension Option {
 
   static let wait = Option(
     long: "wait", value: "SECONDS",
-    help: "wait so long for another process that is writing to the store; 5 unless given")
+    help: "a command that writes waits so long for another that is writing to the store; 5 unless given")
 
   /// Understood by every command, anywhere on the command line.
   static let common = [

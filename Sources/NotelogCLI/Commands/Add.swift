@@ -53,7 +53,7 @@ extension Command {
   private static let keyHelp =
     "A key is needed for plain fields too: with it, the schema that tells plain fields from sealed ones is checked."
   private static let assignmentHelp =
-    "NAME=@FILE takes the value from FILE, NAME=- from standard input, and NAME=@@TEXT is a value that begins with @; one that stands in the command line can be read by whoever lists the "
+    "NAME=@FILE takes the value from FILE as it is, NAME=- from standard input without the newline at its end, and NAME=@@TEXT is a value that begins with @; one that stands in the command line can be read by whoever lists the "
     + "processes of the machine. A date is RFC 3339, as 2026-11-26T10:00:00Z, local time, as 2026-11-26 or "
     + "'2026-11-26 10:00', or 'now'."
 }

@@ -31,7 +31,7 @@ extension Command {
         name: "COLLECTION", completion: .collections, isOptional: true,
         help: "the collection; may be left out if there is one"),
     ],
-    options: [.field, whereOption, or, sort, .limit] + Option.rows,
+    options: [.field, whereOption, or, .sort, .limit] + Option.rows,
     examples: [
       "notelog list my.notelog --where 'time in 2026-11' --sort title --limit 10":
         "the first ten notes of a month, by their titles",
@@ -45,9 +45,6 @@ extension Command {
   fileprivate static let or = Option(
     long: "or", value: "CONDITION", repeats: true,
     help: "or of which this holds, in place of the --where before")
-  fileprivate static let sort = Option(
-    long: "sort", short: "s", value: "FIELD[:asc|:desc]", completion: .fields, repeats: true,
-    help: "in order of this field, or the opposite order; given again, within what is equal so far")
 }
 
 private func listRecords(_ call: Invocation) throws -> ExitCode {
@@ -62,9 +59,9 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     if !isWhole, !isThere { return .damage }
     let collection = try store.collection(given: name)
     let (conditions, asked) = try conditions(call, collection)
-    let fields = call.values[Option.field.long] ?? collection.fieldsToList
+    let fields = call.fieldNames(among: collection.fieldsInUse) ?? collection.fieldsToList
     var rows = try call.rows(form, of: collection, in: store, fields)
-    let order = try order(call, collection)
+    let order = try order(call, collection) ?? collection.newestFirst
     try call.unlock(store, toRead: fields + asked + order.map(\.field), of: collection)
     let only = Set(fields)
     let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
@@ -102,15 +99,20 @@ private func conditions(
   return (all, names)
 }
 
-private func order(
-  _ call: Invocation, _ collection: DynamicCollection
-) throws -> [(field: String, direction: SortDirection)] {
-  guard let sorts = call.values[Command.sort.long] else {
-    let dates = collection.fieldsInUse.filter { $0.type == .date && !$0.isSealed }
+extension DynamicCollection {
+  /// The order of a list where none is asked for.
+  fileprivate var newestFirst: [(field: String, direction: SortDirection)] {
+    let dates = fieldsInUse.filter { $0.type == .date && !$0.isSealed }
     let date = dates.first { $0.name == "time" } ?? dates.first
     return date.map { [($0.name, .descending)] } ?? []
   }
-  return try sorts.map { sort in
+}
+
+/// The order that --sort asks for.
+func order(
+  _ call: Invocation, _ collection: DynamicCollection
+) throws -> [(field: String, direction: SortDirection)]? {
+  try call.values[Option.sort.long]?.map { sort in
     let isDescending = sort.hasSuffix(":desc")
     let isAscending = sort.hasSuffix(":asc")
     let name = String(sort.dropLast(isDescending ? 5 : isAscending ? 4 : 0))

@@ -54,8 +54,8 @@ struct Assignment: Sendable {
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw ToolError(.failed, "the value of \(name) is not UTF-8")
     }
-    // Text is taken as it is; other values are written by tools that end their lines.
-    if input != nil, type != .text, text.last == "\n" { text.removeLast() }
+    // Tools end their lines, and so do editors their files: a file's text is taken as it is.
+    if input != nil, type != .text || isStandardInput, text.last == "\n" { text.removeLast() }
     return try type.value(typed: text, for: name)
   }
 

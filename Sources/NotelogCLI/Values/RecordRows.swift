@@ -121,6 +121,14 @@ extension Invocation {
     return forms.first ?? (Console.outIsTerminal ? .table : .tsv)
   }
 
+  /// What --field names: several where commas are between them, unless a field's name has them.
+  func fieldNames(among fields: [FieldInfo]) -> [String]? {
+    values[Option.field.long]?.flatMap { word in
+      fields.contains { $0.name == word }
+        ? [word] : word.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+
   /// What prints records of a collection.
   func rows(
     _ form: RecordRows.Form, of collection: DynamicCollection, in store: Store, _ names: [String]
