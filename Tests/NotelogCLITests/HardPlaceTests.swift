@@ -121,7 +121,7 @@ import Testing
     let expected = """
       2
       notelog: error: nothing was removed
-      notelog: hint: remove something, or compact, and go on
+      notelog: hint: 'notelog compact STORE' gives back what was changed or removed, on a full disk too; or remove something first
       6000
       1
       notelog: error: nothing was removed: there is no record 00000000-0000-0000-0000-000000000001

@@ -98,6 +98,30 @@ import Testing
     try expect("mkdir disk; export quick; unshare -rm sh full", "2\nsome\n1\n1\n")
   }
 
+  /// 'set' leaves what was before for 'undo', and so can't make room by itself.
+  @Test func `a change that finds no room says how to make some, and that works on the full disk`() throws {
+    guard Workbench.canMount else { return }
+    try bench.write(
+      "full",
+      """
+      mount -t tmpfs -o size=4m none disk || exit 9
+      notelog init disk/s $quick 2>/dev/null; head -c 100000 /dev/urandom | base64 >text
+      id=$(notelog add disk/s title=x body=@text $quick)
+      for i in $(seq 40); do notelog set disk/s $id body=@text $quick 2>/dev/null || break; done
+      cat /dev/zero >disk/rest 2>/dev/null; notelog set disk/s $id title=y body=@text $quick; echo $?
+      notelog compact disk/s >/dev/null && notelog set disk/s $id title=y body=@text $quick && notelog get disk/s $id title $quick
+      """)
+    try bench.expect(
+      storePrelude + "mkdir disk; export quick; unshare -rm sh full",
+      .init(
+        out: "2\ny",
+        err: """
+          notelog: error: no space left on the device
+          notelog: hint: 'notelog compact STORE' gives back what was changed or removed, on a full disk too; or remove something first
+
+          """))
+  }
+
   /// The bug: whether anything was under the new generation, it didn't say.
   @Test func `a rotation that finds no room says where it stands, and goes on when there is room`() throws {
     guard Workbench.canMount else { return }

@@ -125,7 +125,8 @@ extension ToolError {
     case .locked: "give the password with --password-file FILE, or run it on a terminal"
     case .busy: "another process is writing to the store; try again later, or wait for it with --wait SECONDS"
     case .damaged, .tampered: "'notelog verify STORE' says what is damaged"
-    case .full: "remove something, or compact, and go on"
+    case .full:
+      "'notelog compact STORE' gives back what was changed or removed, on a full disk too; or remove something first"
     default: nil
     }
   }

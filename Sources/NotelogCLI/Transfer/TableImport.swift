@@ -410,7 +410,11 @@ struct RecordBatch {
 extension SourceTable {
   /// Writes the rows that have no record yet, or another one that they replace. What was interrupted goes on when it is run again.
   ///
-  /// - Parameter count: How many rows have a record; grows with each commit.
+  /// - Parameters:
+  ///   - store: The store that it goes into.
+  ///   - count: How many rows have a record; grows with each commit.
+  ///   - progress: Told how many rows of how many are done.
+  /// - Throws: What stood in the way of reading or writing.
   func write(into store: Store, _ count: inout Int, _ progress: (Int, Int) -> Bool) throws {
     let collection = try store.collection(given: collectionName)
     let names = fieldNames
