@@ -18,6 +18,9 @@ struct Table {
   /// The least that is left of a text, unless it is shorter.
   private static let textWidth = 12
 
+  /// The titles of the columns that have no room.
+  var hidden: [String] { columns.dropFirst(widths?.count ?? columns.count).map(\.title) }
+
   private let columns: [Column]
   private let width = Console.width
   private var held: [[Cell]] = []

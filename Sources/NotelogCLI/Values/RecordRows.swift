@@ -64,6 +64,10 @@ struct RecordRows {
   /// Prints what is held; the header, if nothing came below it.
   mutating func finish() throws {
     if form == .table { try table.finish() }
+    if !table.hidden.isEmpty {
+      try Console.out.flush()
+      Console.say("note", "not shown, for want of room: \(table.hidden.joined(separator: ", "))")
+    }
     guard staleCount > 0, form != .json else { return }
     Console.say(
       "warning", "\(counted(staleCount, "record")) may have changed in what is lost: 'get' says of each")
