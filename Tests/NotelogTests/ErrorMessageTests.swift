@@ -18,6 +18,14 @@ private struct Registered: Record {
   }
 }
 
+private struct Guest: Record {
+  var id = RecordID()
+  var host = RecordID()
+  static let schema = Schema<Guest>("errorguest") {
+    Plain("host", \.host, indexed: true).referring(to: Registered.self, whenDeleted: .refuse)
+  }
+}
+
 @Suite struct ErrorMessageTests {
   /// The error that a body throws.
   private func error(
@@ -173,25 +181,38 @@ private struct Registered: Record {
     #expect(error.localizedDescription == "There is no key of this name." && error.recoverySuggestion == nil)
   }
 
-  @Test func `a conflict says what helps, and which record it is about`() throws {
+  @Test func `what stands in the way of a write says what helps, and which record it is`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     let (ada, bob) = (Registered(name: "Ada"), Registered(name: "Ada"))
     try store.putAll([ada])
     let taken = try error { try store.putAll([bob]) }
-    #expect(taken.code == .conflict && taken.record == ada.id)
+    #expect(taken.code == .notUnique && taken.record == ada.id)
     #expect(taken.localizedDescription == "There is another one with the same name.")
     #expect(taken.recoverySuggestion == "Change it, and try again.")
     let other = try error { _ = try store.write { tx in try tx.put(Note(id: ada.id)) } }
-    #expect(other.code == .conflict && other.record == ada.id && other.recoverySuggestion == nil)
+    #expect(other.code == .alreadyExists && other.record == ada.id && other.recoverySuggestion == nil)
     #expect(other.localizedDescription == "There is something else of the same identity.")
     let seen = try error {
       try store.write { tx in
         try tx.update(Registered.self, ada.id, if: .revision(99)) { $0.set(\.name, "A") }
       }
     }
-    #expect(seen.record == ada.id)
+    #expect(seen.code == .conflict && seen.record == ada.id)
     #expect(seen.recoverySuggestion == "Look at it as it is now, and try again.")
+    let present = try error { _ = try store.write { tx in try tx.put(ada, if: .absent) } }
+    #expect(present.code == .alreadyExists && present.record == ada.id)
+    #expect(present.localizedDescription == "It is there already." && present.recoverySuggestion == nil)
+    let guest = Guest(host: ada.id)
+    try store.putAll([guest])
+    let needed = try error { _ = try store.write { tx in try tx.delete(Registered.self, ada.id) } }
+    #expect(needed.code == .brokenReference && needed.record == guest.id)
+    #expect(
+      needed.localizedDescription == "Something else still needs it." && needed.recoverySuggestion == nil)
+    let lost = Guest(host: RecordID())
+    let missing = try error { try store.putAll([lost]) }
+    #expect(missing.code == .brokenReference && missing.record == lost.id)
+    #expect(missing.localizedDescription == "What it belongs to is not there.")
     let inside = try error { _ = try store.write { _ in try store.putAll([bob]) } }
     #expect(inside.code == .busy && inside.localizedDescription == "It is being written to already.")
     #expect(inside.recoverySuggestion == nil)

@@ -168,7 +168,7 @@ private struct Interrupted: Error {}
   private static var leased: Store.Options {
     var options = Store.Options()
     options.writing = .leased(idle: .zero)
-    options.lockTimeout = .seconds(60)
+    options.lockTimeout = .seconds(600)
     return options
   }
 
@@ -274,7 +274,7 @@ private struct Interrupted: Error {}
     }
     for name in ["keyring", "keyring.copy", "schemas"] { disk.replace(name, with: earlier.contents(name)) }
     let forged = try Self.open(disk)
-    #expect(throws: NotelogError(.conflict, "")) { try forged.migrate([Self.makeFolder]) }
+    #expect(throws: NotelogError(.alreadyExists, "")) { try forged.migrate([Self.makeFolder]) }
     #expect(try forged.query(Folder.self).count() == 1)
     try forged.close()
   }
@@ -382,7 +382,7 @@ private struct Interrupted: Error {}
     let folder = try TemporaryFolder()
     var options = Store.Options()
     options.writing = .leased(idle: .zero)
-    options.lockTimeout = .seconds(60)
+    options.lockTimeout = .seconds(600)
     let first = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     try Self.fill(first, 3)
     let second = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)

@@ -174,10 +174,10 @@ private struct DoorKey: Record {
       try tx.put(DoorKey())
       try tx.put(DoorKey())
     }
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in try tx.put(DoorKey(door: key.door)) }
     }
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in try tx.put(DoorKey(door: RecordID(), owner: key.owner)) }
     }
     let found = store.query(DoorKey.self).where(\.owner, is: key.owner)

@@ -134,7 +134,9 @@ private struct Remark: Record {
     let store = try folder.create()
     let note = Note(title: "x")
     try store.write { tx in try tx.put(note, if: .absent) }
-    #expect(throws: NotelogError(.conflict, "")) { try store.write { tx in try tx.put(note, if: .absent) } }
+    #expect(throws: NotelogError(.alreadyExists, "")) {
+      try store.write { tx in try tx.put(note, if: .absent) }
+    }
     let revision = try #require(try store.get(Note.self, note.id)).revision
     try store.write { tx in try tx.put(note, if: .revision(revision)) }
     #expect(throws: NotelogError(.conflict, "")) {
@@ -155,21 +157,21 @@ private struct Remark: Record {
     var remark = Remark()
     remark.id = note.id
     for condition in [WriteCondition.always, .absent] {
-      #expect(throws: NotelogError(.conflict, "")) {
+      #expect(throws: NotelogError(.alreadyExists, "")) {
         try store.write { tx in
           try tx.put(Note(title: "beside it"))
           try tx.put(remark, if: condition)
         }
       }
     }
-    #expect(throws: NotelogError(.conflict, "")) { try store.putAll([Remark(), remark]) }
+    #expect(throws: NotelogError(.alreadyExists, "")) { try store.putAll([Remark(), remark]) }
     var batch = try store.batch(of: Remark.self)
     try batch.put(remark)
     do {
       _ = try batch.commit()
       Issue.record("another type's record was replaced")
     } catch let error as NotelogError {
-      #expect(error.code == .conflict && error.message.contains("\(note.id)"))
+      #expect(error.code == .alreadyExists && error.message.contains("\(note.id)"))
     }
     #expect(try store.get(Note.self, note.id)?.title == "kept")
     #expect(try store.query(Remark.self).count() == 0 && store.query(Note.self).count() == 1)

@@ -28,7 +28,7 @@ private struct Artist: Record {
       try body()
       Issue.record("two types share an id")
     } catch let error as NotelogError {
-      #expect(error.code == .conflict && error.record == id)
+      #expect(error.code == .alreadyExists && error.record == id)
       for word in types + ["\(id)"] { #expect(error.message.contains(word), "\(error)") }
     } catch { Issue.record(error) }
   }
@@ -106,7 +106,7 @@ private struct Artist: Record {
           default: try store.write(.buffered) { tx in for id in ids { try tx.put(Artist(id: id)) } }
           }
           acknowledged.withLock { $0 += 1 }
-        } catch let error as NotelogError where error.code == .conflict {}
+        } catch let error as NotelogError where error.code == .alreadyExists {}
       }
     }
     var counts = [0, 0]

@@ -43,6 +43,8 @@ extension NotelogError.Code {
     case .limitExceeded: ("It is too large, or there are too many.", nil)
     case .typeMismatch: ("It is of another kind than this version of the app expects.", nil)
     case .conflict: ("It was changed elsewhere meanwhile.", "Look at it as it is now, and try again.")
+    case .notUnique: ("There is another one with the same value.", "Change it, and try again.")
+    case .brokenReference: ("Something else still needs it.", nil)
     case .schemaConflict: ("This version of the app does not fit what is stored.", nil)
     case .snapshotExpired: ("It is no longer kept as it was.", nil)
     case .cancelled: ("It was stopped.", nil)

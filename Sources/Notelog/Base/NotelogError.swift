@@ -58,8 +58,13 @@ public struct NotelogError: Error, Sendable {
     case limitExceeded
     /// A value was read or written as another type than the stored one.
     case typeMismatch
-    /// The record changed since it was read, or exists although it must not.
+    /// The record, or the key of a value, changed since it was read: read it again.
     case conflict
+    /// Another record has a value that the schema says no two share (``Unique``): `record` is that one.
+    case notUnique
+    /// A record refers to one that is not there, or to one that can't be deleted because it does
+    /// (``DeleteRule/refuse``): `record` is the one that refers.
+    case brokenReference
     /// The schema in code can't follow the schema in the store.
     case schemaConflict
     /// A snapshot's data are no longer kept.

@@ -8,7 +8,7 @@ import NotelogCrypto
 ///
 /// An id is kept for the record's whole life: updates, compaction, backup and restore don't change it. It is
 /// one record's in the whole store, whatever its type: a record of another type under the same id is refused
-/// with `conflict`, however it is written, and what belongs to a record has an id of its own, and a field
+/// with `alreadyExists`, however it is written, and what belongs to a record has an id of its own, and a field
 /// that says whose it is. Once a record is deleted, its id is free for any type; a transaction later, not in
 /// the same. Ids are in the clear.
 ///

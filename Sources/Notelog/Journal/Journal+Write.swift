@@ -20,7 +20,7 @@ extension Journal {
   ///     empty; what it throws refuses the batch, which is as it was.
   /// - Returns: The transaction's sequence number: the revision of what it wrote. Of an empty batch, the last
   ///   one's before it.
-  /// - Throws: `full`, `poisoned`, `closed`, `conflict`, `limitExceeded`, and what the check throws.
+  /// - Throws: `full`, `poisoned`, `closed`, `alreadyExists`, `limitExceeded`, and what the check throws.
   @discardableResult
   func commit(
     _ batch: inout Batch, _ durability: Durability = .durable, seesAll: Bool = false,

@@ -101,7 +101,7 @@ final class Log: Sendable {
   /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is
   /// looked at again when it is the batch's turn.
   ///
-  /// - Throws: `conflict` where that is a record of another collection, or another frame of the batch is, and
+  /// - Throws: `alreadyExists` where that is a record of another collection, or another frame of the batch is, and
   ///   records stay in theirs.
   func lookUp(_ batch: inout Batch) throws(NotelogError) {
     batch.previousVersions.removeAll(keepingCapacity: true)
@@ -136,7 +136,8 @@ final class Log: Sendable {
   private func require(_ header: FrameHeader, in collection: UInt16?) throws(NotelogError) {
     guard let collection, collection != header.collection else { return }
     let id = RecordID(header.id)
-    var error = NotelogError(.conflict, "there is a record of another type under the same id: \(id)").of(id)
+    var error = NotelogError(.alreadyExists, "there is a record of another type under the same id: \(id)").of(
+      id)
     error.collections = (header.collection, collection)
     error.sentence = "There is something else of the same identity."
     throw error

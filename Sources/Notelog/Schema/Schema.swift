@@ -183,7 +183,7 @@ extension Plain {
   /// ```
   ///
   /// A transaction or a batch, by this type or by field names, in this process or another, that would leave a
-  /// record which refers to none throws `conflict` when it is committed, with the record; so it may write both
+  /// record which refers to none throws `brokenReference` when it is committed, with the record; so it may write both
   /// in any order. What became of the records that refer to one which is deleted is part of the same
   /// transaction, which may grow over its limit by that. What a record referred to before the rule, or before
   /// something was lost, it may keep. The rule goes when a type declares the field without it.
@@ -410,7 +410,7 @@ extension Sealed where Value == EncodedJSON {
 /// ```
 ///
 /// Whoever would write such a record, in a transaction or a batch, in this process or another, with this type
-/// or by field names, is refused with `conflict`, which names the record that has the value. The commit says
+/// or by field names, is refused with `notUnique`, which names the record that has the value. The commit says
 /// it, as a transaction is looked at as it is in the end; ``Transaction/checkUnique()`` asks earlier. A record
 /// that has nil in one of the fields, or lacks it, is in nobody's way. Text is compared by its bytes, unless the
 /// field is sealed and reveals equality ignoring case.

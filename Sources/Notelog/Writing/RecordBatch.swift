@@ -175,8 +175,9 @@ public struct RecordBatch<R: Record>: ~Copyable {
   ///
   /// - Parameter durability: What the commit survives.
   /// - Returns: The revision that all of the records have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids, or another record has what is
-  ///   ``Unique``, or one refers to a record that is not there, or keys or rules changed since they were put: put them again; `full`, and `limitExceeded`
+  /// - Throws: `alreadyExists` where a record of another type has one of the ids; `notUnique` where another
+  ///   record has what is ``Unique``; `brokenReference` where one refers to a record that is not there;
+  ///   `conflict` where keys or rules changed since they were put: put them again; `full`, and `limitExceeded`
   ///   where they take more than ``Limits/transactionBytes``: the records are then still in the batch;
   ///   `poisoned`, `closed`.
   @discardableResult
@@ -258,8 +259,9 @@ extension Store {
   ///   - records: The records; each takes the place of an earlier version. No id may occur twice.
   ///   - durability: What the commit survives.
   /// - Returns: The revision that all of them have now.
-  /// - Throws: `conflict` where a record of another type has one of the ids, another record has what is
-  ///   ``Unique``, or one refers to a record that is not there; `limitExceeded` where a record
+  /// - Throws: `alreadyExists` where a record of another type has one of the ids; `notUnique` where another
+  ///   record has what is ``Unique``; `brokenReference` where one refers to a record that is not there;
+  ///   `limitExceeded` where a record
   ///   is too long, or all of them take more than ``Limits/transactionBytes``; `locked`, `invalidArgument`,
   ///   `full`, `poisoned`, `closed`.
   @discardableResult

@@ -31,8 +31,10 @@ struct ReferringField: Sendable {
     return question
   }
 
-  func conflict(_ id: RecordID, _ words: String) -> NotelogError {
-    NotelogError(.conflict, "\(plan.place(index, id)) refers to a record that \(words)").of(id)
+  func broken(_ id: RecordID, _ words: String, _ sentence: String? = nil) -> NotelogError {
+    var error = NotelogError(.brokenReference, "\(plan.place(index, id)) refers to a record that \(words)")
+    error.sentence = sentence
+    return error.of(id)
   }
 }
 
@@ -71,7 +73,7 @@ extension Store {
           return
         }
         guard try hadReference(id, to: target, field, at: moment, &buffer) else {
-          throw field.conflict(RecordID(id), "is not there")
+          throw field.broken(RecordID(id), "is not there", "What it belongs to is not there.")
         }
       }
     }
@@ -144,7 +146,7 @@ extension Transaction {
     }
     for (field, deleted) in refusing {
       if let id = try ids(field, referringTo: deleted).first {
-        throw field.conflict(id, "is to be deleted")
+        throw field.broken(id, "is to be deleted")
       }
     }
     try store.checkReferences(batch, fields)

@@ -145,9 +145,10 @@ extension Transaction {
   ///   - record: The record. All its sealed fields are sealed anew.
   ///   - condition: What must be so.
   /// - Returns: The record's id.
-  /// - Throws: `locked` where the key of a field is; `conflict`, `limitExceeded`, `schemaConflict`, and what a
-  ///   value's encoding throws. Where there is a record of another type under the id, the transaction's commit throws `conflict`, and
-  ///   nothing of it is written.
+  /// - Throws: `locked` where the key of a field is; `alreadyExists` and `conflict` where the condition is not
+  ///   met; `limitExceeded`, `schemaConflict`, and what a value's encoding throws. The transaction's commit
+  ///   throws `alreadyExists` where there is a record of another type under the id, and `notUnique` and
+  ///   `brokenReference` by the schema's rules: nothing of it is written then.
   @discardableResult
   public mutating func put<R: Record>(_ record: R, if condition: WriteCondition = .always) throws
     -> RecordID
@@ -266,8 +267,8 @@ extension Transaction {
   /// Deletes a record, also one that can't be read.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: `conflict` where the condition is not met; the transaction's commit throws it where another
-  ///   record refers to this one, and refuses that (``DeleteRule/refuse``).
+  /// - Throws: `conflict` where the condition is not met; the transaction's commit throws
+  ///   `brokenReference` where another record refers to this one, and refuses that (``DeleteRule/refuse``).
   @discardableResult
   public mutating func delete<R: Record>(
     _ type: R.Type, _ id: RecordID, if condition: WriteCondition = .always
@@ -355,7 +356,9 @@ extension Transaction {
     case .always: return
     case .absent:
       guard try read(id, plan) == nil else {
-        throw NotelogError(.conflict, "there is a record \(id) in \(plan.schema.name) already").of(id)
+        var error = NotelogError(.alreadyExists, "there is a record \(id) in \(plan.schema.name) already")
+        error.sentence = "It is there already."
+        throw error.of(id)
       }
     case .revision(let revision):
       let stored = try read(id, plan)
@@ -457,7 +460,7 @@ extension Transaction {
   /// - Returns: How many were deleted.
   /// - Throws: `locked` where the condition needs a locked field; what a query throws. The commit throws
   ///   `limitExceeded` where more is deleted than one transaction may hold, a million records and more, and
-  ///   `conflict` where another record refers to one of them, and refuses that (``DeleteRule/refuse``).
+  ///   `brokenReference` where another record refers to one of them, and refuses that (``DeleteRule/refuse``).
   @discardableResult
   public mutating func deleteAll<R: Record>(
     _ type: R.Type, where condition: QueryCondition<R>? = nil,

@@ -32,8 +32,8 @@ extension Store {
   /// - Parameter durability: What the commit survives.
   /// - Returns: What was taken back.
   /// - Throws: `notFound` where nothing was ever written; `snapshotExpired` where the store was compacted since,
-  ///   or what came last is not certain; `conflict` where the transaction changed schemas, or a value's key was
-  ///   replaced; `limitExceeded` where what comes back is more than one transaction takes; `locked`, `missingKey`, `tampered`, `damaged`; what a commit throws.
+  ///   what came last is not certain, or a value's key was replaced; `invalidArgument` where the transaction
+  ///   changed schemas; `limitExceeded` where what comes back is more than one transaction takes; `locked`, `missingKey`, `tampered`, `damaged`; what a commit throws.
   /// - Complexity: O(*n*) in the number of versions in the store, of which it reads what segments list, and in
   ///   the bytes of its last segment and of what it brings back.
   @discardableResult
@@ -65,7 +65,8 @@ extension Transaction {
     for (id, frame) in last.frames.map({ (RecordID($0), $1) }).sorted(by: { $0.0 < $1.0 }) {
       let plan = store.registry.withLock { $0.byNumber[frame.collection]?.plan }
       guard let plan, !id.isReserved else {
-        throw NotelogError(.conflict, "the last transaction changed a schema, which is never taken back")
+        throw NotelogError(
+          .invalidArgument, "the last transaction changed a schema, which is never taken back")
       }
       let versions = held.versions[id.bytes] ?? []
       guard versions.first?.sequence == undone.revision else {
@@ -106,7 +107,7 @@ extension Transaction {
 extension FieldOpener {
   /// Opens all values of an older version, as it is to come back.
   ///
-  /// - Throws: What reading a value throws; `conflict` where one is under a key that is not in force: its
+  /// - Throws: What reading a value throws; `snapshotExpired` where one is under a key that is not in force: its
   ///   generation may be given up at any moment.
   fileprivate func check(_ stored: OwnedRecord, _ plan: CollectionPlan) throws {
     // The value of a retired field does not come back.
@@ -116,7 +117,8 @@ extension FieldOpener {
       let inForce = index.map { plan.keyReference(replacing: entry.keyReference, $0) } ?? 0
       guard entry.keyReference == inForce else {
         throw NotelogError(
-          .conflict, "record \(stored.id) had a value under a key that was replaced, or that no schema knows"
+          .snapshotExpired,
+          "record \(stored.id) had a value under a key that was replaced, or that no schema knows"
         ).of(stored.id)
       }
     }

@@ -8,14 +8,14 @@ extension Transaction {
   ///
   /// ```swift
   /// try tx.put(account)
-  /// do { try tx.checkUnique() } catch let error as NotelogError where error.code == .conflict {
+  /// do { try tx.checkUnique() } catch let error as NotelogError where error.code == .notUnique {
   ///   try tx.update(Account.self, account.id) { $0.set(\.user, free) }
   /// }
   /// ```
   ///
-  /// What was written stays so: a closure that goes on after a conflict changes it or deletes it.
+  /// What was written stays so: a closure that goes on after an error changes it or deletes it.
   ///
-  /// - Throws: `conflict`, with the record that has the values; others as they are met.
+  /// - Throws: `notUnique`, with the record that has the values; others as they are met.
   /// - Complexity: That of the check at the commit: all records written so far are looked up.
   public func checkUnique() throws { try UniqueCheck.run(self) }
 }
@@ -32,7 +32,7 @@ struct UniqueCheck: ~Copyable {
 
   /// Checks what a transaction writes.
   ///
-  /// - Throws: `conflict`, with the record that has the values; others as they are met.
+  /// - Throws: `notUnique`, with the record that has the values; others as they are met.
   static func run(_ transaction: borrowing Transaction) throws {
     for writing in transaction.collections.values {
       try run(transaction.store, transaction.batch, writing.plan)
@@ -57,7 +57,7 @@ struct UniqueCheck: ~Copyable {
     try batch.forEachRecord(in: plan.number) { (id, body) throws in
       guard let values = try rule.values(in: body) else { return }
       if let holder = taken.updateValue(RecordID(id), forKey: values) {
-        throw conflict(RecordID(id), holder, rule)
+        throw notUnique(RecordID(id), holder, rule)
       }
       try check(RecordID(id), body, rule, index, taken)
     }
@@ -81,13 +81,13 @@ struct UniqueCheck: ~Copyable {
     if holder == nil {
       holder = try self.holder(of: values, tyingWith: OrderedEntry(keyOf: rule.order, id, body), index, rule)
     }
-    if let holder { throw conflict(id, holder, rule) }
+    if let holder { throw notUnique(id, holder, rule) }
   }
 
-  private func conflict(_ id: RecordID, _ holder: RecordID, _ rule: UniqueRule) -> NotelogError {
+  private func notUnique(_ id: RecordID, _ holder: RecordID, _ rule: UniqueRule) -> NotelogError {
     let names = rule.names.joined(separator: " and ")
     var error = NotelogError(
-      .conflict,
+      .notUnique,
       "record \(id) of \(plan.schema.name) has the same \(names) as record \(holder), and no two may")
     error.sentence = "There is another one with the same \(names)."
     error.suggestion = "Change it, and try again."

@@ -57,7 +57,7 @@ enum FromRealmArticle {
       let newest = try rare(in: store)
       #expect(try newest.map { try $0.place } == ["the walled garden", "behind the shed"])
       #expect(try newest.map { try $0.planted.timeIntervalSince1970 } == [1_790_000_000, 1_780_000_000])
-      #expect(throws: NotelogError(.conflict, "")) {
+      #expect(throws: NotelogError(.notUnique, "")) {
         try store.write { tx in try tx.put(Plant(realmID: "a1")) }
       }
       try store.close()

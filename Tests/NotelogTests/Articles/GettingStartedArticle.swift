@@ -81,7 +81,7 @@ struct Shelf: Record {
     let url = try store.reference(to: Recipe.self, soup.id)
     print(try store.get(Recipe.self, url)?.title ?? "it is gone")
     try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in try tx.put(Shelf(room: "cellar", number: 1)) }
     }
     try store.write { tx in try tx.delete(Recipe.self, soup.id) }

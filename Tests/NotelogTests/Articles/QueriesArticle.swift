@@ -147,7 +147,7 @@ func unreadCount(in source: borrowing some RecordSource & ~Copyable) throws -> I
     try store.putAll([first])
     do {
       try store.putAll([Contact(email: "ada@example.org")])
-    } catch let error as NotelogError where error.code == .conflict {
+    } catch let error as NotelogError where error.code == .notUnique {
       print(error.message)  // It names the record that has the address.
     }
     let ada = try store.query(Contact.self).where(\.email, is: "ada@example.org").first()

@@ -79,7 +79,7 @@ extension Entry<KeptLogin> {
     changed.secrets.note = "another"
     try store.write { tx in try tx.put(KeptLogin(login: changed)) }
     #expect(try store.get(KeptLogin.self, id)?.record().login == changed)
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in try tx.put(KeptLogin(login: Login(site: "site 1", user: "me"))) }
     }
   }

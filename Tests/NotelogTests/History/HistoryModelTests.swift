@@ -230,7 +230,7 @@ private final class HistoryModel {
     do { undone = try store.undoLast() } catch let error as NotelogError {
       history.append("undo refused: \(error.code)")
       tally.refused += 1
-      if error.code == .conflict { return try expect(before == nil, "undo: \(error)") }
+      if before == nil, [.invalidArgument, .snapshotExpired].contains(error.code) { return }
       if clock != nil {
         isCertain = committed.keys.max().map { $0 > purged && isYoung(committed[$0]) } ?? true
       }
@@ -440,7 +440,7 @@ private struct ModelError: Error, CustomStringConvertible {
           throw ModelError("state \(state) after \(notes.count) changes")
         }
         do { try store.undoLast() } catch let error as NotelogError {
-          guard [.snapshotExpired, .conflict, .notFound].contains(error.code) else { throw error }
+          guard [.snapshotExpired, .invalidArgument, .notFound].contains(error.code) else { throw error }
           guard try store.content() == states[state] else { throw ModelError("refused, and changed") }
           return
         }

@@ -139,11 +139,11 @@ private struct LoosePet: Record {
     let empty = try Store.create(at: other.path, unlocking: TemporaryFolder.key, options: fresh)
     #expect(throws: NotelogError(.notFound, "")) { try empty.undoLast() }
     try empty.write { tx in _ = try tx.put(Leaflet()) }
-    #expect(throws: NotelogError(.conflict, "")) { try empty.undoLast() }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try empty.undoLast() }
     try store.beginRotation(of: "personal")
-    #expect(throws: NotelogError(.conflict, "")) { try store.undoLast() }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try store.undoLast() }
     try update { $0.set(\.title, "two") }
-    #expect(throws: NotelogError(.conflict, "")) { try store.undoLast() }
+    #expect(throws: NotelogError(.snapshotExpired, "")) { try store.undoLast() }
     #expect(try store.get(Leaflet.self, sheet.id)?.title == "two")
     // What stays under the key in force is taken back.
     try update { $0.set(\.title, "three") }
@@ -154,9 +154,9 @@ private struct LoosePet: Record {
   @Test func `a reseal of a rotation is not taken back`() throws {
     try store.beginRotation(of: "personal")
     try store.rotate("personal", .bytes(1))
-    #expect(throws: NotelogError(.conflict, "")) { try store.undoLast() }
+    #expect(throws: NotelogError(.snapshotExpired, "")) { try store.undoLast() }
     while try !store.rotate("personal").isFinished {}
-    #expect(throws: NotelogError(.conflict, "")) { try store.undoLast() }
+    #expect(throws: NotelogError(.invalidArgument, "")) { try store.undoLast() }
     #expect(try store.get(Leaflet.self, sheet.id)?.record() == sheet)
   }
 
@@ -182,7 +182,7 @@ private struct LoosePet: Record {
     #expect(try store.undoLast().restored.count == 4)
     #expect(try store.query(Pet.self).where(\.owner, is: owner.id).count() == 3)
     #expect(try store.query(Owner.self).where(\.name, is: "Ann").count() == 1)
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in _ = try tx.put(Owner(name: "Ann")) }
     }
   }

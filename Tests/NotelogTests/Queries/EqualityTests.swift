@@ -222,9 +222,9 @@ private struct PlainLogin: Record {
     try store.putAll([ada, Account(name: "Ädä"), Account(name: "ädä"), Account(), Account()])
     for name in ["ada", "ADA", "Ada"] {
       let error = #expect(throws: NotelogError.self) { try store.putAll([Account(name: name)]) }
-      #expect(error?.code == .conflict && error?.record == ada.id)
+      #expect(error?.code == .notUnique && error?.record == ada.id)
     }
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.putAll([Account(name: "bob"), Account(name: "Bob")])
     }
     // One's own name in another case is one's own.

@@ -85,7 +85,7 @@ private struct ReferenceModel {
 }
 
 @Suite struct ReferenceTests {
-  private static func conflict() -> NotelogError { NotelogError(.conflict, "") }
+  private static func broken() -> NotelogError { NotelogError(.brokenReference, "") }
 
   @Test func `records refer to those that there are, whatever is written`() throws {
     var allRefused = 0
@@ -167,7 +167,7 @@ private struct ReferenceModel {
           try store.write { tx in try write(&tx) }
           isRight = next.settle(gone)
           model = next
-        } catch let error as NotelogError where error.code == .conflict {
+        } catch let error as NotelogError where error.code == .brokenReference {
           refused += 1
           isRight = !next.settle(gone)
         }
@@ -226,7 +226,7 @@ private struct ReferenceModel {
     // Fields are added, nothing is taken away.
     try store.createCollection(
       "login", fields: [.plain("account", .uuid, indexed: true), .plain("more", .text, optional: true)])
-    #expect(throws: Self.conflict()) {
+    #expect(throws: Self.broken()) {
       try store.collection("login").add(["account": .uuid(UUID()), "user": .text("u")])
     }
     try store.write { tx in try tx.delete(Renamed.self, account.id) }
@@ -252,7 +252,7 @@ private struct ReferenceModel {
         $0.copy(body.rawSpan, at: 0)
       }
       try store.journal.commit(&batch, .buffered)
-      #expect(throws: Self.conflict()) {
+      #expect(throws: Self.broken()) {
         try store.putAll([SignIn(id: login.id, account: RecordID(), user: "ada")])
       }
     }
@@ -272,21 +272,21 @@ private struct ReferenceModel {
     let account = Account(name: "bank")
     let login = SignIn(account: account.id, user: "ada")
     // The type that is referred to is not known yet.
-    let error = #expect(throws: Self.conflict()) { try store.write { tx in try tx.put(login) } }
+    let error = #expect(throws: Self.broken()) { try store.write { tx in try tx.put(login) } }
     #expect(error?.record == login.id && error?.message.contains("login.account") == true)
     try store.write { tx in
       try tx.put(login)
       try tx.put(account)
     }
-    #expect(throws: Self.conflict()) { try store.putAll([SignIn(account: RecordID(), user: "bob")]) }
-    #expect(throws: Self.conflict()) { try store.putAll([SignIn(account: login.id, user: "bob")]) }
+    #expect(throws: Self.broken()) { try store.putAll([SignIn(account: RecordID(), user: "bob")]) }
+    #expect(throws: Self.broken()) { try store.putAll([SignIn(account: login.id, user: "bob")]) }
     try store.putAll([SignIn(account: account.id, user: "bob")])
     let logins = try store.collection("login")
-    #expect(throws: Self.conflict()) {
+    #expect(throws: Self.broken()) {
       try logins.add(["account": .uuid(UUID()), "user": .text("cleo")])
     }
     try logins.add(["account": .uuid(account.id.uuid), "user": .text("cleo")])
-    #expect(throws: Self.conflict()) { try logins.update(login.id, ["account": .uuid(UUID())]) }
+    #expect(throws: Self.broken()) { try logins.update(login.id, ["account": .uuid(UUID())]) }
     #expect(try store.query(SignIn.self).count() == 3)
     // In one transaction it goes and another comes.
     let other = Account(name: "shop")
@@ -313,7 +313,7 @@ private struct ReferenceModel {
     try store.putAll(logins)
     try store.putAll(logins.map { Comment(login: $0.id) })
     try store.putAll([bill])
-    let error = #expect(throws: Self.conflict()) { try store.write { tx in try tx.deleteAll(Account.self) } }
+    let error = #expect(throws: Self.broken()) { try store.write { tx in try tx.deleteAll(Account.self) } }
     #expect(error?.record == bill.id)
     #expect(try store.query(Comment.self).count() == 3_000)
     store.lock()
@@ -341,7 +341,7 @@ private struct ReferenceModel {
     let lost = Free(account: RecordID(), user: "ada")
     try before.putAll([lost])
     try before.write { tx in try tx.update(SignIn.self, lost.id) { $0.set(\.user, "bob") } }
-    #expect(throws: Self.conflict()) {
+    #expect(throws: Self.broken()) {
       try before.write { tx in try tx.update(SignIn.self, lost.id) { $0.set(\.account, RecordID()) } }
     }
     #expect(try before.get(SignIn.self, lost.id)?.user == "bob")

@@ -24,7 +24,7 @@ private let locked = NotelogError(.locked, "")
   ) {
     let error = #expect(throws: NotelogError.self, sourceLocation: location) { try body() }
     #expect(
-      error?.code == .conflict && error?.message.contains("the same \(field)") == true
+      error?.code == .notUnique && error?.message.contains("the same \(field)") == true
         && id.map { error?.message.contains("\($0)") == true } ?? true, "\(error?.message ?? "")",
       sourceLocation: location)
   }
@@ -375,7 +375,7 @@ private let locked = NotelogError(.locked, "")
         if let old = emails.updateValue(email, forKey: id) { held[old] = nil }
         held[email] = id
       } catch let error as NotelogError {
-        #expect(!isFree && error.code == .conflict, "step \(step): \(error)")
+        #expect(!isFree && error.code == .notUnique, "step \(step): \(error)")
       }
       let holder = try store.query(Colleague.self).where(\.email, is: email).entries().map(\.id)
       #expect(holder == held[email].map { [$0] } ?? [], "step \(step)")

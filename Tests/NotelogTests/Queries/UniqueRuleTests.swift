@@ -38,7 +38,7 @@ private struct SeatNumber: Record {
   ) {
     let error = #expect(throws: NotelogError.self, sourceLocation: location) { try body() }
     #expect(
-      error?.code == .conflict && error?.record == id && error?.message.contains("same \(names) ") == true,
+      error?.code == .notUnique && error?.record == id && error?.message.contains("same \(names) ") == true,
       "\(error?.message ?? "")", sourceLocation: location)
   }
 
@@ -63,7 +63,7 @@ private struct SeatNumber: Record {
     let seats = (0..<100).map { Self.seat($0) }
     try store.putAll(seats)
     try check(store, seats)
-    #expect(throws: NotelogError(.conflict, "")) {
+    #expect(throws: NotelogError(.notUnique, "")) {
       try store.putAll([Seat(hall: "x", row: "y"), Seat(hall: "X", row: "y")])
     }
     var steps = try [store.rotate("halls", .bytes(1)), store.rotate("rows", .bytes(1))]
@@ -126,11 +126,11 @@ private struct SeatNumber: Record {
     try store.putAll([Older(mail: "a", site: "s", user: "u")])
     try store.putAll([Newer(email: "b", site: "s")])
     try store.putAll([Older(mail: "c", site: "s")])
-    #expect(throws: NotelogError(.conflict, "")) { try store.putAll([Older(mail: "a", site: "t")]) }
+    #expect(throws: NotelogError(.notUnique, "")) { try store.putAll([Older(mail: "a", site: "t")]) }
     try store.close()
     store = try folder.open()
     let collection = try store.collection("account")
-    #expect(throws: NotelogError(.conflict, "")) { try collection.add(["email": .text("b")]) }
+    #expect(throws: NotelogError(.notUnique, "")) { try collection.add(["email": .text("b")]) }
     try collection.add(["email": .text("d"), "site": .text("s")])
     try store.close()
     #expect(try Store.verify(at: folder.path, unlocking: TemporaryFolder.key).verdict == .sound)
@@ -158,8 +158,8 @@ private struct SeatNumber: Record {
     let folder = try TemporaryFolder()
     let store = try folder.create()
     try store.putAll([Before(mail: "a"), Before(mail: "b")])
-    #expect(throws: NotelogError(.conflict, "")) { try store.putAll([After(mail: "a")]) }
+    #expect(throws: NotelogError(.notUnique, "")) { try store.putAll([After(mail: "a")]) }
     try store.putAll([After(mail: "c"), After(), After()])
-    #expect(throws: NotelogError(.conflict, "")) { try store.putAll([After(mail: "c")]) }
+    #expect(throws: NotelogError(.notUnique, "")) { try store.putAll([After(mail: "c")]) }
   }
 }

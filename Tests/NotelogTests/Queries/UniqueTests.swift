@@ -72,7 +72,7 @@ private struct StrictAccount: Record {
       Issue.record("nothing was refused", sourceLocation: location)
     } catch let error as NotelogError {
       #expect(
-        error.code == .conflict && id.map { error.message.contains("\($0)") } ?? true, "\(error)",
+        error.code == .notUnique && id.map { error.message.contains("\($0)") } ?? true, "\(error)",
         sourceLocation: location)
     } catch { Issue.record(error, sourceLocation: location) }
   }
@@ -81,7 +81,7 @@ private struct StrictAccount: Record {
     let folder = try TemporaryFolder()
     let (store, accounts) = try store(in: folder)
     defer { try? store.close() }
-    let error = #expect(throws: NotelogError(.conflict, "")) {
+    let error = #expect(throws: NotelogError(.notUnique, "")) {
       try store.write { tx in
         try tx.put(Account(email: "new", site: accounts[3].site, user: accounts[3].user))
       }
@@ -197,7 +197,7 @@ private struct StrictAccount: Record {
     do {
       try batch.commit()
       Issue.record("nothing was refused")
-    } catch let error as NotelogError { #expect(error.code == .conflict) }
+    } catch let error as NotelogError { #expect(error.code == .notUnique) }
     #expect(batch.count == 2)
     try store.write { tx in _ = try tx.delete(Account.self, accounts[7].id) }
     try batch.commit()
@@ -222,7 +222,7 @@ private struct StrictAccount: Record {
     // Two that take the lock in turn, with an index in each that was made before the other wrote.
     var options = Store.Options()
     options.writing = .leased(idle: .milliseconds(100))
-    options.lockTimeout = .seconds(20)
+    options.lockTimeout = .seconds(600)
     let one = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     isRefused { try one.putAll([Self.account(7)]) }
     let other = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
@@ -293,7 +293,7 @@ private struct StrictAccount: Record {
         if let old = emails.updateValue(email, forKey: id) { held[old] = nil }
         held[email] = id
       } catch let error as NotelogError {
-        #expect(!isFree && error.code == .conflict, "step \(step): \(error)")
+        #expect(!isFree && error.code == .notUnique, "step \(step): \(error)")
       }
       if random.oneIn(40) {
         try store.close()
