@@ -14,7 +14,8 @@ public import Observation
 /// ```
 ///
 /// Changes that come faster than they are shown are put together, in no more memory than the query's answer
-/// takes twice. Nothing sealed is opened before a view opens it. It lasts until nobody holds it any more, or
+/// takes twice. Nothing sealed is opened before a view opens it. Views are told when the store is unlocked, as
+/// they can show more then. It lasts until nobody holds it any more, or
 /// the store is closed.
 @MainActor @Observable
 public final class LiveQuery<R: Record> {
@@ -44,7 +45,8 @@ public final class LiveQuery<R: Record> {
     }
   }
 
-  /// Asks the query again: after the store was unlocked, for instance, where a condition needs a key.
+  /// Asks the query again, and tells views of the answer even where it is the same: after the store was
+  /// locked, for instance, so that they show no longer what they had opened.
   public func refresh() { news.wake() }
 
   deinit { task?.cancel() }

@@ -10,6 +10,8 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
     private var answers: ValueUpdates<[Entry<R>]>.Iterator
     /// The records as they were shown.
     private var shown: [(id: RecordID, revision: UInt64)] = []
+    /// Whether the last question was answered.
+    private var isAnswered = false
 
     var news: ChangeSubscription { answers.news }
 
@@ -27,12 +29,14 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
     ///
     /// - Throws: What asking the query throws.
     mutating func next() async throws -> QueryUpdate<R>? {
-      let isFirst = !answers.isBegun
+      let wasAnswered = isAnswered
       // What is as it was at one moment does not change.
-      if !isFirst, query.moment != nil { return nil }
+      if wasAnswered, query.moment != nil { return nil }
+      isAnswered = false
       while let entries = try await answers.next() {
         let update = QueryUpdate(entries, since: shown)
-        if !isFirst, update.isEmpty { continue }
+        if wasAnswered, !answers.isWoken, update.isEmpty { continue }
+        isAnswered = true
         shown = entries.map { ($0.id, $0.revision) }
         return update
       }
@@ -45,7 +49,7 @@ struct QueryUpdates<R: Record>: AsyncSequence, Sendable {
 }
 
 extension Query where R: Record {
-  /// What a query finds, now and whenever that changes.
+  /// What a query finds, now, whenever that changes, and each time that the store is unlocked.
   ///
   /// ```swift
   /// for try await update in store.query(Note.self).sorted(by: \.time, .descending).limit(50).updates() {
@@ -56,10 +60,11 @@ extension Query where R: Record {
   /// The first element comes at once. An observer that takes its time is spared what lay in between: the next
   /// element is the newest state, with one difference from what it saw last, and nothing is kept for it but
   /// that. The query is asked again where records of its type were written, by this process or, where it
-  /// doesn't hold the store's lock, by others; what didn't change its answer is not told.
+  /// doesn't hold the store's lock, by others; what didn't change its answer is not told. When the store is
+  /// unlocked the answer is told again, as its entries may open now.
   ///
   /// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the
-  /// sequence: it goes on with the next change. It ends when the store is closed. Each iterator observes by
+  /// sequence: it goes on with the next change, or once the store is unlocked. It ends when the store is closed. Each iterator observes by
   /// itself, from when it was made.
   public func updates() -> some AsyncSequence<QueryUpdate<R>, any Error> & Sendable {
     QueryUpdates(query: self)

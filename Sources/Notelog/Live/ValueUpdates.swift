@@ -1,7 +1,8 @@
 // What somebody reads of a store, read again whenever it may have changed.
 
 extension Store {
-  /// What a closure reads of a moment of the store, now and after each commit.
+  /// What a closure reads of a moment of the store, now, after each commit, and each time that the store is
+  /// unlocked.
   ///
   /// ```swift
   /// for try await screen in store.updates({ moment in
@@ -34,19 +35,23 @@ struct ValueUpdates<Value: Sendable>: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol, Sendable {
     private let read: @Sendable () throws -> Value
     let news: ChangeSubscription
-    private(set) var isBegun = false
+    private var isBegun = false
+    /// Whether it is read anew because somebody asked for that, not because something has changed.
+    private(set) var isWoken = false
 
     init(_ updates: ValueUpdates) {
       read = updates.read
-      // One commit's names at most: that something has changed is all that it is told.
-      news = updates.store.observe(ChangeSubscription(updates.names, nil, waitingCountMax: 1))
+      news = updates.store.observe(ChangeSubscription(updates.names, nil, rereads: true))
     }
 
     /// What is read, once something has changed; nil when the store is closed, or the task cancelled.
     ///
     /// - Throws: What reading throws.
     mutating func next() async throws -> Value? {
-      if isBegun, await news.next() == nil { return nil }
+      if isBegun {
+        guard let changes = await news.next() else { return nil }
+        isWoken = changes.revisions.lowerBound == 0
+      }
       isBegun = true
       let read = read
       do { return try await offPool { () throws in try read() } } catch let error as NotelogError

@@ -62,6 +62,12 @@ final class ChangeHub: Sendable {
   /// How many observers there are.
   var observerCount: Int { state.withLock { $0.observers.count { $0.subscription != nil } } }
 
+  /// Has those who read values read them anew, although nothing has changed.
+  func wake() {
+    for subscription in state.withLock({ $0.observers.compactMap(\.subscription) })
+    where subscription.rereads { subscription.wake() }
+  }
+
   /// Ends all sequences, and each that is begun later.
   func close() {
     state.withLock { $0.isClosed = true }
@@ -129,8 +135,10 @@ final class ChangeHub: Sendable {
 
 /// A bounded queue between the commits and an observer.
 final class ChangeSubscription: Sendable, Opaque {
+  /// Whether the observer reads anew at each change, and never asks what it was.
+  let rereads: Bool
   /// So many commits wait one by one; what comes on top is put together with the last.
-  let waitingCountMax: Int
+  private var waitingCountMax: Int { rereads ? 1 : 64 }
 
   private struct State {
     var waiting: [RecordChanges] = []
@@ -145,10 +153,10 @@ final class ChangeSubscription: Sendable, Opaque {
   let id: RecordID?
   private let state = Lock(State())
 
-  init(_ names: [String]?, _ id: RecordID?, waitingCountMax: Int = 64) {
+  init(_ names: [String]?, _ id: RecordID?, rereads: Bool = false) {
     self.names = names
     self.id = id
-    self.waitingCountMax = waitingCountMax
+    self.rereads = rereads
   }
 
   /// How many commits wait, or how many put together.
@@ -169,7 +177,7 @@ final class ChangeSubscription: Sendable, Opaque {
     observer?.resume(returning: changes)
   }
 
-  /// Has the observer look again, although nothing has changed.
+  /// Has the observer look again, although nothing has changed: no commit has revision 0.
   func wake() { deliver(RecordChanges(0...0)) }
 
   /// Ends the sequence behind what waits.

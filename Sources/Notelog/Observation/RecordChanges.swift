@@ -36,7 +36,10 @@ public struct RecordChanges: Sendable, Hashable {
 
   /// Takes in what came later.
   mutating func merge(_ later: RecordChanges) {
-    revisions = revisions.lowerBound...max(revisions.upperBound, later.revisions.upperBound)
+    revisions =
+      min(
+        revisions.lowerBound, later.revisions.lowerBound)...max(
+        revisions.upperBound, later.revisions.upperBound)
     isComplete = isComplete && later.isComplete
     written.subtract(later.deleted)
     written.formUnion(later.written)

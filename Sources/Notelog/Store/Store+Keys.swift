@@ -67,6 +67,7 @@ extension Store {
     if isUnlocked { trustSchemas(true) }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(everything: true) }
+    hub.wake()
   }
 
   /// Notes whether somebody with the unlock root has checked the schemas: before that nothing is sealed as
