@@ -20,7 +20,7 @@ struct Note: Record {
 let password = try String(contentsOfFile: CommandLine.arguments[2], encoding: .utf8).split(separator: "\n")[0]
 var options = Store.Options()
 options.writing = .leased(idle: .seconds(60))
-options.lockTimeout = .seconds(5)
+options.lockTimeout = .seconds(600)
 let store = try Store.open(
   at: CommandLine.arguments[1], unlocking: .password(String(password)), options: options)
 

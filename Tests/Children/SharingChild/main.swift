@@ -58,7 +58,7 @@ else { throw Mistake() }
 
 var options = Store.Options()
 options.writing = .leased(idle: .milliseconds(5))
-options.lockTimeout = .seconds(60)
+options.lockTimeout = .seconds(600)
 options.compaction = .automatic
 options.segmentByteCount = 64 << 10
 let store = try Store.open(
@@ -112,7 +112,7 @@ while !isOver.load(ordering: .relaxed) {
       try store.suspend()
       say("suspended")
       pause(Int.random(in: 0..<50, using: &chance))
-      try store.resume(waiting: .seconds(60))
+      try store.resume(waiting: .seconds(600))
       say("resumed")
     case 4..<6:
       try store.compact()

@@ -72,7 +72,7 @@
     /// A commit that each process is to hear of before it ends: its revision.
     private func writeLast() throws -> UInt64 {
       var options = Store.Options()
-      options.lockTimeout = .seconds(60)
+      options.lockTimeout = .seconds(600)
       let store = try Store.open(at: folder.path, unlocking: Self.key, options: options)
       defer { try? store.close() }
       return try store.putAll([Half(id: Self.id(Self.slotCount * Self.slotCount, 0))])

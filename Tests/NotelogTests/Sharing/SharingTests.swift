@@ -450,7 +450,7 @@ import Testing
     try folder.create().close()
     let stores = try (0..<4).map { _ in
       var options = Self.options(.leased(idle: .milliseconds(200)))
-      options.lockTimeout = .seconds(20)
+      options.lockTimeout = .seconds(600)
       return try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     }
     let counter = RecordID()
@@ -471,7 +471,7 @@ import Testing
     }
     // One that holds the lock for good waits until it is idle.
     var patient = Self.options()
-    patient.lockTimeout = .seconds(20)
+    patient.lockTimeout = .seconds(600)
     try stores[1].write { tx in try tx.put(Note(title: "last")) }
     let held = try Store.open(at: folder.path, unlocking: TemporaryFolder.key, options: patient)
     #expect(try held.query(Note.self).count() == 1)
