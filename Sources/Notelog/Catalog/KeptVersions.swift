@@ -46,12 +46,13 @@ final class KeptVersions: Sendable {
     seconds == 0 || tombstone.sequence <= horizon
   }
 
-  /// Whether enough time has passed for looking again: a sixteenth of what versions are kept for.
+  /// Whether enough time has passed for looking again: a sixteenth of what versions are kept for, and five
+  /// seconds at least.
   func isDue(at now: @autoclosure () -> UInt64) -> Bool {
     let seconds = seconds
     if seconds == 0 { return false }
     let (now, time) = (now(), time)
-    return max(now, time) - min(now, time) >= UInt64(seconds) * 1000 / 16
+    return max(now, time) - min(now, time) >= max(5000, UInt64(seconds) * 1000 / 16)
   }
 
   /// Moves the horizon.

@@ -10,7 +10,7 @@ import Testing
 @testable import Notelog
 
 /// A store on a simulated disk, and the clock that it is written by.
-private struct KeepingStore {
+struct KeepingStore {
   var disk = SimulatedDisk()
   let clock = HandClock()
   static let ids = (1...5).map { RecordID(high: 7, low: $0) }
@@ -248,7 +248,7 @@ private struct KeepingStore {
       options.keepsVersions = .seconds(HandClock.keptSeconds)
       return try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
     }
-    let sweep = CrashSweep<Int>(
+    var sweep = CrashSweep<Int>(
       name: "kept", seed: 1, budgets: [TestEffort.isSoak ? nil : 300],
       workload: { disk, notebook in
         let store = try open(disk, true)
@@ -281,9 +281,14 @@ private struct KeepingStore {
         }
         try store.close()
       })
-    let tally = sweep.run()
+    var tally = sweep.run()
     #expect(tally.failures.isEmpty, "\(tally.summary)")
     #expect(tally.pairCount > 200)
+    // The process killed at each of them, those within each step of compaction among them.
+    (sweep.losses, sweep.budgets) = ([.processKilled], [nil])
+    tally = sweep.run()
+    #expect(tally.failures.isEmpty, "\(tally.summary)")
+    #expect(tally.pairCount > 100)
   }
 
   @Test func `a damaged mark in a compacted segment costs its time, and nothing else`() throws {
