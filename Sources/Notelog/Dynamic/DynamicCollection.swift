@@ -82,7 +82,8 @@ public struct DynamicCollection: Sendable, Opaque {
   /// Removes a record, also one that can't be read.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: `brokenReference` where another record refers to it, and refuses that; `full`, `readOnly`, `closed`.
+  /// - Throws: `brokenReference` where another record refers to it, and refuses that; `full`,
+  ///   `readOnly`, `closed`.
   @discardableResult
   public func remove(_ id: RecordID) throws -> Bool {
     try store.write { tx in try tx.delete(id, plan) }
@@ -108,8 +109,8 @@ extension DynamicCollection {
   ///     `invalidArgument`, and says why.
   ///   - values: The values of other fields, set with it.
   ///   - read: Fills a buffer from its start, and returns how many bytes it wrote; 0 at the value's end.
-  /// - Throws: `notFound`, `locked`, `typeMismatch`, `invalidArgument`, `limitExceeded`, `conflict`, `notUnique`,
-  ///   `brokenReference`, `full`, and what `read` throws.
+  /// - Throws: `notFound`, `locked`, `typeMismatch`, `invalidArgument`, `limitExceeded`, `conflict`,
+  ///   `notUnique`, `brokenReference`, `full`, and what `read` throws.
   public func update(
     _ id: RecordID, streaming name: String, _ values: [String: DynamicValue] = [:],
     reading read: (inout MutableRawSpan) throws -> Int

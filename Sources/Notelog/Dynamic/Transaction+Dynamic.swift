@@ -11,8 +11,8 @@ extension Transaction {
   ///   - values: The values by field name; a field left out has no value.
   ///   - condition: What must be so.
   /// - Returns: The record's id.
-  /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`; `alreadyExists` and `conflict`
-  ///   where the condition is not met.
+  /// - Throws: `locked`, `notFound` for a name that isn't a field's, `typeMismatch`; `alreadyExists`
+  ///   and `conflict` where the condition is not met.
   @discardableResult
   public mutating func put(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
@@ -61,7 +61,8 @@ extension Transaction {
   ///   - collection: The collection.
   ///   - id: The record's id.
   /// - Returns: Whether there was one.
-  /// - Throws: `inputOutput`; the transaction's commit throws `brokenReference` where another record refuses it.
+  /// - Throws: `inputOutput`; the transaction's commit throws `brokenReference` where another record
+  ///   refuses it.
   @discardableResult
   public mutating func delete(in collection: DynamicCollection, _ id: RecordID) throws -> Bool {
     try delete(id, collection.plan)

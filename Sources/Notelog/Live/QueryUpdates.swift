@@ -64,8 +64,8 @@ extension Query where R: Record {
   /// unlocked the answer is told again, as its entries may open now.
   ///
   /// An error, such as `locked` where a condition needs a key, is thrown by `next()` and does not end the
-  /// sequence: it goes on with the next change, or once the store is unlocked. It ends when the store is closed. Each iterator observes by
-  /// itself, from when it was made.
+  /// sequence: it goes on with the next change, or once the store is unlocked. It ends when the store is
+  /// closed. Each iterator observes by itself, from when it was made.
   public func updates() -> some AsyncSequence<QueryUpdate<R>, any Error> & Sendable {
     QueryUpdates(query: self)
   }

@@ -101,8 +101,8 @@ final class Log: Sendable {
   /// Looks up what a batch's frames replace: out of the others' way, and before anything is written. It is
   /// looked at again when it is the batch's turn.
   ///
-  /// - Throws: `alreadyExists` where that is a record of another collection, or another frame of the batch is, and
-  ///   records stay in theirs.
+  /// - Throws: `alreadyExists` where that is a record of another collection, or another frame of the batch
+  ///   is, and records stay in theirs.
   func lookUp(_ batch: inout Batch) throws(NotelogError) {
     batch.previousVersions.removeAll(keepingCapacity: true)
     for frame in batch.frames {

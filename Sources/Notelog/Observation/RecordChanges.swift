@@ -36,10 +36,8 @@ public struct RecordChanges: Sendable, Hashable {
 
   /// Takes in what came later.
   mutating func merge(_ later: RecordChanges) {
-    revisions =
-      min(
-        revisions.lowerBound, later.revisions.lowerBound)...max(
-        revisions.upperBound, later.revisions.upperBound)
+    let first = min(revisions.lowerBound, later.revisions.lowerBound)
+    revisions = first...max(revisions.upperBound, later.revisions.upperBound)
     isComplete = isComplete && later.isComplete
     written.subtract(later.deleted)
     written.formUnion(later.written)

@@ -183,8 +183,8 @@ extension Plain {
   /// ```
   ///
   /// A transaction or a batch, by this type or by field names, in this process or another, that would leave a
-  /// record which refers to none throws `brokenReference` when it is committed, with the record; so it may write both
-  /// in any order. What became of the records that refer to one which is deleted is part of the same
+  /// record which refers to none throws `brokenReference` when it is committed, with the record; so it may
+  /// write both in any order. What became of the records that refer to one which is deleted is part of the same
   /// transaction, which may grow over its limit by that. What a record referred to before the rule, or before
   /// something was lost, it may keep. The rule goes when a type declares the field without it.
   ///

@@ -33,7 +33,8 @@ extension Store {
   /// - Returns: What was taken back.
   /// - Throws: `notFound` where nothing was ever written; `snapshotExpired` where the store was compacted since,
   ///   what came last is not certain, or a value's key was replaced; `invalidArgument` where the transaction
-  ///   changed schemas; `limitExceeded` where what comes back is more than one transaction takes; `locked`, `missingKey`, `tampered`, `damaged`; what a commit throws.
+  ///   changed schemas; `limitExceeded` where what comes back is more than one transaction takes; `locked`,
+  ///   `missingKey`, `tampered`, `damaged`; what a commit throws.
   /// - Complexity: O(*n*) in the number of versions in the store, of which it reads what segments list, and in
   ///   the bytes of its last segment and of what it brings back.
   @discardableResult
