@@ -15,12 +15,6 @@ extension DynamicValue {
     }
   }
 
-  /// The value for a person: on a terminal, a date is local time to the second unless `isUTC`.
-  func shown(isUTC: Bool) -> String {
-    guard case .date(let date) = self, !isUTC, Console.outIsTerminal else { return shown }
-    return Moment.minute(date.timeIntervalSinceReferenceDate, isUTC: false, withSeconds: true) ?? shown
-  }
-
   /// The value so that `FieldType.value(json:)` brings back the very same.
   ///
   /// What JSON can't say is an object with one member, named by what it holds.

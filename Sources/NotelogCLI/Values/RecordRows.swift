@@ -142,3 +142,11 @@ extension Invocation {
       id: form == .table ? shownIDs(in: store) : \.shown)
   }
 }
+
+extension DynamicValue {
+  /// The value for a person: on a terminal, a date is local time to the second unless `isUTC`.
+  func shown(isUTC: Bool) -> String {
+    guard case .date(let date) = self, !isUTC, Console.outIsTerminal else { return shown }
+    return Moment.minute(date.timeIntervalSinceReferenceDate, isUTC: false, withSeconds: true) ?? shown
+  }
+}
