@@ -204,7 +204,7 @@ import Testing
     let wrong = "notelog: error: the password or key does not open this store\n"
     let err =
       wrong + wrong
-      + "notelog: warning: there is no keyring that checks: it goes on without the password or key\n"
+      + "notelog: warning: the store's own keyring is missing or does not check: it goes on without the password or key\n"
     try expect(script, .init(out: out, err: err))
   }
 

@@ -16,12 +16,14 @@ import Testing
       mkfifo pipe
       notelog import my.notelog pipe --batch 1 --ack $quick >acks 2>log &
       tool=$!
+      # What whoever runs this has open is none of the tool's.
+      for file in /proc/$$/fd/*; do readlink $file; done | grep '^/' >inherited
       exec 3>pipe
       printf '{"fields":{"title":"The eagle","body":"lands at noon"}}\\n' >&3
       until [ -s acks ]; do kill -0 $tool || exit 9; done
       { tr '\\0' '\\n' </proc/$tool/cmdline; tr '\\0' '\\n' </proc/$tool/environ; } >seen
       grep -c -e 'import' -e 'TMPDIR=' seen
-      for file in /proc/$tool/fd/*; do readlink $file; done | grep '^/' | grep -v ^/dev/ >open
+      for file in /proc/$tool/fd/*; do readlink $file; done | grep '^/' | grep -v ^/dev/ | grep -vxFf inherited >open
       grep -c "^$PWD/my.notelog/.*journal" open
       # Nothing else is open but the store, the input and the outputs; the password's file no longer is.
       grep -v -e "^$PWD/my.notelog$" -e "^$PWD/my.notelog/" -e "^$PWD/pipe$" -e "^$PWD/acks$" -e "^$PWD/log$" -e '[.]streams-' open

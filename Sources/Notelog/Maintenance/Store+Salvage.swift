@@ -64,7 +64,9 @@ extension Store {
       var opened: (name: String, keyring: Keyring)?
       if let credential {
         do throws(NotelogError) { opened = try KeyringFiles.newest(of: all, openedBy: credential) } catch {
-          if !isOwnSound { throw NotelogError(.damaged, "there is no keyring that checks") }
+          if !isOwnSound {
+            throw NotelogError(.damaged, "the store's own keyring is missing or does not check")
+          }
           // One that opens some keys only can't prove the keyring.
           if error.code != .tampered { throw error }
         }

@@ -9,7 +9,7 @@ extension Command {
       twice or under other names. It is only read. No key is needed, and the keyring comes along, with the files of
       keys that can be shredded, so that the new store opens with the same passwords. If there are several keyrings, the
       newest that a given password opens is taken, or without one that with the store's own names, and the others lie beside it. A password that
-      opens none exits 12 at once; where no keyring checks, that is said, and it goes on without.
+      opens none exits 12 at once; where the store's own keyring does not check, that is said, and it goes on without.
 
       Each record is saved in its newest version, and what was removed stays removed. Older versions that the store kept are not saved, and the new store keeps none. What could not be saved is named,
       place by place; then it exits 3. At last the new store is verified: with a password, every sealed value of it
@@ -58,7 +58,9 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
           from: call.store, to: new, unlocking: credential, storeID: storeID,
           keepsOlderVersions: call.has(Command.olderVersions), progress: progress)
       }
-      do { return try salvage() } catch let error as NotelogError where error.code == .damaged {
+      do { return try salvage() } catch let error as NotelogError
+        where error.code == .damaged && credential != nil
+      {
         Console.say("warning", "\(ToolError(error).message): it goes on without the password or key")
         credential = nil
         return try salvage()
