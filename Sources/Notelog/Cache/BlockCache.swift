@@ -137,7 +137,6 @@ final class BlockCache: Sendable {
   /// Copies bytes that lie within one block.
   ///
   /// - Returns: Whether the block is there and has them all.
-  @_lifetime(bytes: copy bytes)
   func copy(_ segment: UInt32, at offset: Int, into bytes: inout MutableRawSpan) -> Bool {
     let key = key(segment, offset)
     let start = offset % Self.blockByteCount

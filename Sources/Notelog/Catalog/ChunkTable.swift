@@ -2,7 +2,6 @@
 
 import NotelogBase
 import NotelogFormat
-import NotelogStorage
 import Synchronization
 
 /// The large values of an open store. A value is in it as long as it lives: while a record refers to it,

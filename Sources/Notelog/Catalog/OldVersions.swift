@@ -1,6 +1,5 @@
 // Versions that were overwritten while a snapshot lives that sees them.
 
-import NotelogFormat
 import NotelogBase
 import Synchronization
 

@@ -165,7 +165,6 @@ struct CheckpointHead: Equatable, Sendable {
       expiredByteCount = Int(expired)
     }
 
-    @_lifetime(bytes: copy bytes)
     fileprivate func write(into bytes: inout MutableRawSpan, at place: Int) {
       entry.write(into: &bytes, at: place)
       bytes.store(kind.rawValue, at: place + 20)

@@ -33,7 +33,6 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   /// Writes an entry of a stored order.
-  @_lifetime(bytes: copy bytes)
   func write(into bytes: inout MutableRawSpan) {
     bytes.store(keyHigh.byteSwapped, at: 0)
     bytes.store(keyLow.byteSwapped, at: 8)

@@ -75,7 +75,6 @@ extension UInt8 {
 extension MutableRawSpan {
   /// Copies all of `source` to an offset.
   @inlinable
-  @_lifetime(self: copy self)
   public mutating func copy(_ source: RawSpan, at offset: Int = 0) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the span")
     // SAFETY: the line above keeps the copy inside the destination; the spans can't overlap, one being
@@ -172,7 +171,6 @@ extension MutableRawSpan {
   /// Writes the integer at an offset.
   @inlinable
   @inline(__always)
-  @_lifetime(self: copy self)
   public mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
   }

@@ -48,7 +48,6 @@ public struct ID16: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   @inlinable
-  @_lifetime(bytes: copy bytes)
   public func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(low, at: offset)
     bytes.store(high, at: offset + 8)

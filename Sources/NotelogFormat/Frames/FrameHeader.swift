@@ -72,7 +72,6 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   /// Writes the header at `offset` of the bytes, for the place it will have in its segment.
   @inlinable
   @inline(__always)
-  @_lifetime(bytes: copy bytes)
   public func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
     bytes.store(kind.rawValue, at: offset)
     bytes.store(UInt8(hasEnvelope ? 1 : 0), at: offset + 1)

@@ -23,7 +23,6 @@ package struct LiveEntry: Equatable, Sendable {
     footerChecksum = bytes.load(UInt32.self, at: offset + 16)
   }
 
-  @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
     bytes.store(UInt32(byteCount), at: offset + 4)

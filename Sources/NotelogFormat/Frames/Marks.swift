@@ -36,7 +36,6 @@ package struct CommitMark: Equatable, Sendable {
     guard floor.isValid else { return nil }
   }
 
-  @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(UInt32(frameCount), at: offset)
     bytes.store(UInt32(firstOffset), at: offset + 4)
@@ -120,7 +119,6 @@ public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
   }
 
   @inlinable
-  @_lifetime(bytes: copy bytes)
   public func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
     bytes.store(isLast ? 1 : 0 as UInt32, at: offset + 4)

@@ -35,7 +35,6 @@ public struct LogPosition: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   @inlinable
-  @_lifetime(bytes: copy bytes)
   public func write(into bytes: inout MutableRawSpan, at place: Int) {
     bytes.store(segment, at: place)
     bytes.store(UInt32(offset), at: place + 4)

@@ -116,7 +116,6 @@ package struct SegmentHeader: Equatable, Sendable {
   }
 
   /// Writes the header into 512 zeros at an offset.
-  @_lifetime(bytes: copy bytes)
   package func write(into bytes: inout MutableRawSpan, at start: Int) {
     precondition(sources.count <= FormatLimits.maximumSources, "a header names at most 50 sources")
     bytes.store(Self.magic, at: start)
