@@ -23,8 +23,10 @@ import Testing
     _ = try bench.run("ln -s '\(Page.root.path)' notelog")
     #expect(try step("birds-1-Package.swift") == program[1])
     try bench.write("birds/Package.swift", program[1])
-    for (source, expected) in [(program[0], "Hello\n"), (try step("birds-9-main.swift"), Self.birds)] {
-      try bench.write("birds/Sources/birds/main.swift", source)
+    let last = (record: try step("birds-4-Sighting.swift"), main: try step("birds-8-main.swift"))
+    for (record, main, expected) in [("", program[0], "Hello\n"), (last.record, last.main, Self.birds)] {
+      try bench.write("birds/Sources/birds/Sighting.swift", record)
+      try bench.write("birds/Sources/birds/main.swift", main)
       let build = try bench.run("cd birds && swift build --disable-index-store 2>&1")
       try #require(build.code == 0, "\(build.out)")
       let answer = try bench.run("birds/.build/debug/birds")
@@ -98,14 +100,19 @@ import Testing
     }
   }
 
-  @Test func `every step of the tutorial compiles by itself, without a warning`() throws {
+  @Test func `every step of the tutorial compiles with those before it, without a warning`() throws {
     let folder = Page.root.appending(path: "Sources/Notelog/Notelog.docc/Tutorials")
     let tutorial = try String(contentsOf: folder.appending(path: "YourFirstStore.tutorial"), encoding: .utf8)
     let shown = Set(tutorial.matches(of: /@Code\(name: "[^"]*", file: "([^"]*)"\)/).map { String($0.1) })
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "Steps").path)
     #expect(shown == Set(files) && shown.count > 7)
-    for file in shown.sorted() where file.hasSuffix("main.swift") {
-      let answer = try bench.compile([folder.appending(path: "Steps/\(file)").path], "-typecheck")
+    var program: Set<String> = []
+    for file in shown.sorted() where !file.hasSuffix("Package.swift") {
+      let name = String(file.split(separator: "-")[2])
+      program.insert(name)
+      let text = try String(contentsOf: folder.appending(path: "Steps/\(file)"), encoding: .utf8)
+      try bench.write(name, text)
+      let answer = try bench.compile(program.sorted(), "-typecheck")
       #expect(answer.code == 0, "\(file): \(answer.out)")
     }
   }

@@ -1,4 +1,3 @@
-import Foundation
 import Notelog
 
 print("A record has at most \(Limits.recordBytes) bytes.")

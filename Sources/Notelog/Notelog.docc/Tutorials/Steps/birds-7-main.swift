@@ -1,17 +1,4 @@
-import Foundation
 import Notelog
-
-struct Sighting: Record {
-  var id = RecordID()
-  var time = Date()
-  var species = ""
-  var place = ""
-  static let schema = Schema<Sighting>("sighting") {
-    Plain("time", \.time, indexed: true)
-    Plain("species", \.species)
-    Sealed("place", \.place)
-  }
-}
 
 let password = "correct horse battery staple"
 let store = try Store.openOrCreate(at: "birds.notelog", unlocking: .password(password))

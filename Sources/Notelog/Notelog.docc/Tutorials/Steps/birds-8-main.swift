@@ -1,18 +1,6 @@
 import Foundation
 import Notelog
 
-struct Sighting: Record {
-  var id = RecordID()
-  var time = Date()
-  var species = ""
-  var place = ""
-  static let schema = Schema<Sighting>("sighting") {
-    Plain("time", \.time, indexed: true)
-    Plain("species", \.species)
-    Sealed("place", \.place)
-  }
-}
-
 let password = "correct horse battery staple"
 let store = try Store.openOrCreate(at: "birds.notelog", unlocking: .password(password))
 let seen = Sighting(species: "Hoopoe", place: "the old mill, third willow")
@@ -32,3 +20,5 @@ do {
   try store.unlock(.password(password))
   print(try newest[0].place)
 }
+
+try store.close()

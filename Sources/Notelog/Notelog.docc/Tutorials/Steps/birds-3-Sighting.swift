@@ -10,6 +10,3 @@ struct Sighting: Record {
     Plain("species", \.species)
   }
 }
-
-let seen = Sighting(species: "Hoopoe")
-print(seen)

@@ -12,6 +12,3 @@ struct Sighting: Record {
     Sealed("place", \.place)
   }
 }
-
-let seen = Sighting(species: "Hoopoe", place: "the old mill, third willow")
-print(seen)
