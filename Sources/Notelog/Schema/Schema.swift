@@ -199,9 +199,7 @@ extension Plain {
     field.definition.description.deleteRule = rule
     return field
   }
-}
 
-extension Plain where Value == EncodedJSON {
   /// Declares a plain field of any `Codable` type, kept as JSON: `[String]`, for example.
   ///
   /// - Parameters:
@@ -211,12 +209,10 @@ extension Plain where Value == EncodedJSON {
   @_disfavoredOverload
   public init<Document: Codable & Sendable>(
     _ name: String, json path: FieldPath<R, Document>, formerly: String...
-  ) {
+  ) where Value == EncodedJSON {
     self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
   }
-}
 
-extension Plain where Value == EncodedJSON? {
   /// Declares a plain field of an optional of any `Codable` type, kept as JSON where there is a value.
   ///
   /// - Parameters:
@@ -225,12 +221,10 @@ extension Plain where Value == EncodedJSON? {
   ///   - formerly: Names the field had in earlier versions of the schema.
   public init<Document: Codable & Sendable>(
     _ name: String, json path: FieldPath<R, Document?>, formerly: String...
-  ) {
+  ) where Value == EncodedJSON? {
     self.init(name, formerly, path, FieldAccess(json: path), indexed: false)
   }
-}
 
-extension Plain where Value == EncodedJSON {
   /// What a property gets whose type is no ``FieldValue``: the compiler says what to do.
   @available(
     *, unavailable,
@@ -238,7 +232,7 @@ extension Plain where Value == EncodedJSON {
   )
   @_disfavoredOverload
   public init<Other>(_ name: String, _ path: FieldPath<R, Other>, indexed: Bool = false, formerly: String...)
-  { fatalError("it is unavailable") }
+  where Value == EncodedJSON { fatalError("it is unavailable") }
 }
 
 // MARK: - A field whose values only a key opens.
@@ -343,9 +337,7 @@ public struct Sealed<R: Record, Value: FieldValue> {
         key: key, isPadded: padded || compressed, isCompressed: compressed),
       path: path, access: access)
   }
-}
 
-extension Sealed where Value == EncodedJSON {
   /// Declares a sealed field of any `Codable` type, kept as JSON: `[String]`, for example.
   ///
   /// - Parameters:
@@ -360,12 +352,10 @@ extension Sealed where Value == EncodedJSON {
   public init<Document: Codable & Sendable>(
     _ name: String, json path: FieldPath<R, Document>, key: String = defaultKeyName,
     compressed: Bool = false, padded: Bool = false, formerly: String...
-  ) {
+  ) where Value == EncodedJSON {
     self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
   }
-}
 
-extension Sealed where Value == EncodedJSON? {
   /// Declares a sealed field of an optional of any `Codable` type, kept as JSON where there is a value.
   ///
   /// - Parameters:
@@ -379,12 +369,10 @@ extension Sealed where Value == EncodedJSON? {
   public init<Document: Codable & Sendable>(
     _ name: String, json path: FieldPath<R, Document?>, key: String = defaultKeyName,
     compressed: Bool = false, padded: Bool = false, formerly: String...
-  ) {
+  ) where Value == EncodedJSON? {
     self.init(name, formerly, path, FieldAccess(json: path), key, compressed, padded)
   }
-}
 
-extension Sealed where Value == EncodedJSON {
   /// What a property gets whose type is no ``FieldValue``: the compiler says what to do.
   @available(
     *, unavailable,
@@ -394,7 +382,7 @@ extension Sealed where Value == EncodedJSON {
   public init<Other>(
     _ name: String, _ path: FieldPath<R, Other>, key: String = defaultKeyName,
     compressed: Bool = false, padded: Bool = false, formerly: String...
-  ) { fatalError("it is unavailable") }
+  ) where Value == EncodedJSON { fatalError("it is unavailable") }
 }
 
 // MARK: - A line of a schema that says what no two records share.
