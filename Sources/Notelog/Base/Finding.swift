@@ -187,16 +187,10 @@ extension Finding.Kind {
   /// Whether records that were in the place can't be read any more. Of the other kinds another copy serves,
   /// or nothing depends on them.
   var mayLoseRecords: Bool {
-    switch self {
-    case .missingSegment, .unreadableSegment, .foreignSegment, .replacedSegment, .truncated, .lostFrames,
-      .payload:
-      true
-    case .headerCopy, .footer, .liveSet, .notZero, .commitMark, .chunks, .backupFile,
-      .endsBeforeBackup, .unreadableBytes, .closeMark, .torn, .unreadableFile, .record, .uncommitted,
-      .largeValue,
-      .other:
-      false
-    }
+    [
+      .missingSegment, .unreadableSegment, .foreignSegment, .replacedSegment, .truncated, .lostFrames,
+      .payload,
+    ].contains(self)
   }
 }
 

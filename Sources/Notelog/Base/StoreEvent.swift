@@ -38,26 +38,20 @@ public enum StoreEvent: Sendable {
   }
 
   /// How much it matters.
-  public var severity: Severity {
-    switch self {
-    case .opened, .compacted, .closed: .info
-    case .recovered: .notice
-    case .slowSync: .warning
-    case .damageFound(let finding): finding.isDamage ? .error : .warning
-    case .poisoned: .critical
-    }
-  }
+  public var severity: Severity { kind.severity }
 
   /// The kind's name, for a metric's dimension or a filter: `opened`, `damageFound`.
-  public var name: String {
+  public var name: String { kind.name }
+
+  private var kind: (name: String, severity: Severity) {
     switch self {
-    case .opened: "opened"
-    case .recovered: "recovered"
-    case .compacted: "compacted"
-    case .damageFound: "damageFound"
-    case .slowSync: "slowSync"
-    case .poisoned: "poisoned"
-    case .closed: "closed"
+    case .opened: ("opened", .info)
+    case .recovered: ("recovered", .notice)
+    case .compacted: ("compacted", .info)
+    case .damageFound(let finding): ("damageFound", finding.isDamage ? .error : .warning)
+    case .slowSync: ("slowSync", .warning)
+    case .poisoned: ("poisoned", .critical)
+    case .closed: ("closed", .info)
     }
   }
 }
