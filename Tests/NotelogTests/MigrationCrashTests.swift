@@ -145,7 +145,9 @@ private struct After: Record, Equatable {
     let store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
     try store.putAll(people)
     let start = disk.callCount
-    #expect(try store.migrate(After.self, recordsPerTransaction: 8).recordCount == 30)
+    var migration = FieldMigration<After>(store: store, recordCountMax: 8)
+    try migration.run()
+    #expect(migration.summary.recordCount == 30)
     let calls = start..<disk.callCount
     var (unfinished, tried) = (Set<Int>(), 0)
     for call in disk.crashPoints where calls.contains(call) {

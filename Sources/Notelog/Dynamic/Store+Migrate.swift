@@ -98,23 +98,17 @@ extension Store {
   /// - Complexity: O(*n*) in the records of the collection, and 16 bytes of memory for each that is changed.
   @discardableResult
   public func migrate<R: Record>(_ type: R.Type) throws -> MigrationSummary {
-    try migrate(type, recordsPerTransaction: MigrationSummary.recordsPerTransaction)
-  }
-
-  func migrate<R: Record>(
-    _ type: R.Type, recordsPerTransaction: Int
-  ) throws -> MigrationSummary {
-    var migration = FieldMigration<R>(store: self, recordCountMax: recordsPerTransaction)
+    var migration = FieldMigration<R>(store: self)
     try migration.run()
     return migration.summary
   }
 }
 
 /// A migration of fields that is under way.
-private struct FieldMigration<R: Record> {
+struct FieldMigration<R: Record> {
   let store: Store
   /// So many records are changed in a transaction, unless they are large.
-  let recordCountMax: Int
+  var recordCountMax = MigrationSummary.recordsPerTransaction
   let declared = R.schema.description
   let steps = R.schema.migrations.compactMap { $0 as? Migrated<R> }
   var summary = MigrationSummary()
