@@ -167,12 +167,7 @@ struct Compaction: ~Copyable, Sendable {
   }
 
   private mutating func endRun() throws(StorageError) {
-    guard let ended = run.take() else { return }
-    var payload = Buffer()
-    payload.appendZeros(CommitMark.byteCount)
-    var bytes = payload.mutableBytes
-    ended.mark.write(into: &bytes, at: 0)
-    try builder.append(FrameHeader(.commit, sequence: ended.sequence, of: payload.bytes), payload.bytes)
+    if let ended = run.take() { try builder.append(ended.mark, sequence: ended.sequence) }
   }
 
   /// The frame that an entry lists, if it checks: damage is never copied under a fresh checksum.

@@ -27,9 +27,11 @@ extension Journal {
     let moment = snapshot()
     do throws(StorageError) {
       var changed: Set<ID16> = []
-      try moment.forEachListed { (entry, segment) throws(StorageError) in
-        let location = Location(entry, segment: segment.number)
-        if entry.kind.isVersion, try !catalog.isCurrent(entry.id, at: location) { changed.insert(entry.id) }
+      for segment in moment.segments {
+        try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) { (entry, _) throws(StorageError) in
+          let location = Location(entry, segment: segment.number)
+          if entry.kind.isVersion, try !catalog.isCurrent(entry.id, at: location) { changed.insert(entry.id) }
+        }
       }
       var horizon = try moment.horizon(isPurging ? moment.sequence : kept.horizon)
       var versions: [(id: ID16, sequence: UInt64)] = []
@@ -88,17 +90,6 @@ extension Journal {
 }
 
 extension Snapshot {
-  /// Calls `body` with all that segments list.
-  fileprivate func forEachListed(
-    _ body: (FooterEntry, Segment) throws(StorageError) -> Void
-  ) throws(StorageError) {
-    for segment in segments {
-      try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
-        try body(entry, segment)
-      }
-    }
-  }
-
   /// The horizon, or a higher one that compactions of before left.
   func horizon(_ known: UInt64 = 0) throws(StorageError) -> UInt64 {
     var horizon = known

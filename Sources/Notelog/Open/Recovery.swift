@@ -222,11 +222,7 @@ struct Recovery {
     guard frameCount > 0 else { return }
     let mark = CommitMark(
       frameCount: frameCount, firstOffset: start, floor: range.mark.floor, time: range.mark.time)
-    var payload = Buffer(capacity: CommitMark.byteCount)
-    payload.appendZeros(CommitMark.byteCount)
-    var bytes = payload.mutableBytes
-    mark.write(into: &bytes, at: 0)
-    try builder.append(FrameHeader(.commit, sequence: range.sequence, of: payload.bytes), payload.bytes)
+    try builder.append(mark, sequence: range.sequence)
   }
 }
 

@@ -23,6 +23,12 @@ package struct LiveEntry: Equatable, Sendable {
     footerChecksum = bytes.load(UInt32.self, at: offset + 16)
   }
 
+  /// Reads an entry of a frame; nothing where it is none.
+  fileprivate init?(inFrame bytes: RawSpan, at offset: Int) {
+    self.init(bytes, at: offset)
+    guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(number) else { return nil }
+  }
+
   package func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
     bytes.store(UInt32(byteCount), at: offset + 4)
@@ -61,10 +67,7 @@ package struct LiveSet: Equatable, Sendable {
     segments.reserveCapacity(bytes.byteCount / Layout.liveEntryByteCount)
     var last: UInt32 = 0
     for offset in stride(from: 0, to: bytes.byteCount, by: Layout.liveEntryByteCount) {
-      let entry = LiveEntry(bytes, at: offset)
-      guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(entry.number),
-        entry.number > last
-      else { return nil }
+      guard let entry = LiveEntry(inFrame: bytes, at: offset), entry.number > last else { return nil }
       last = entry.number
       insert(entry)
     }
@@ -115,10 +118,7 @@ package struct LiveChange: Equatable, Sendable {
     added = []
     added.reserveCapacity(addedCount)
     for offset in stride(from: 8, to: removedStart, by: Layout.liveEntryByteCount) {
-      let entry = LiveEntry(bytes, at: offset)
-      guard bytes.load(UInt32.self, at: offset + 20) == 0, FileName.isSegmentNumber(entry.number) else {
-        return nil
-      }
+      guard let entry = LiveEntry(inFrame: bytes, at: offset) else { return nil }
       added.append(entry)
     }
     removed = (0..<removedCount).map { bytes.load(UInt32.self, at: removedStart + 4 * $0) }

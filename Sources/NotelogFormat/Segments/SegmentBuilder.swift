@@ -36,6 +36,15 @@ package struct SegmentBuilder: ~Copyable {
     try append(FrameHeader(.liveSet, sequence: firstSequence, of: payload.bytes), payload.bytes)
   }
 
+  /// Appends a transaction's commit mark.
+  package mutating func append(_ mark: CommitMark, sequence: UInt64) throws(StorageError) {
+    var payload = Buffer()
+    payload.appendZeros(CommitMark.byteCount)
+    var bytes = payload.mutableBytes
+    mark.write(into: &bytes, at: 0)
+    try append(FrameHeader(.commit, sequence: sequence, of: payload.bytes), payload.bytes)
+  }
+
   /// Where the next frame goes.
   package var end: Int { written + buffer.count }
 
