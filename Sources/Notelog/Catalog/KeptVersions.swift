@@ -41,11 +41,6 @@ final class KeptVersions: Sendable {
     seconds > 0 && state.withLock { sequence > $0.horizon || sequence >= $0.last[id] ?? 0 }
   }
 
-  /// Whether a deletion may go when nothing is left that it deletes.
-  func mayDrop(_ tombstone: Location, upTo horizon: UInt64) -> Bool {
-    seconds == 0 || tombstone.sequence <= horizon
-  }
-
   /// Whether enough time has passed for looking again: a sixteenth of what versions are kept for, and five
   /// seconds at least.
   func isDue(at now: @autoclosure () -> UInt64) -> Bool {

@@ -135,9 +135,8 @@ struct Compaction: ~Copyable, Sendable {
     case .refuted: throw .wrongIndex(entry.id)
     case .unknown: throw .damaged(segment.number)
     }
-    if entry.kind == .tombstone, !isKept, catalog.kept.mayDrop(old, upTo: firstHorizon),
-      !needed.contains(entry.id)
-    {
+    let isExpired = catalog.kept.seconds == 0 || old.sequence <= firstHorizon
+    if entry.kind == .tombstone, !isKept, isExpired, !needed.contains(entry.id) {
       dropped.append((entry.id, old))
       return
     }

@@ -20,8 +20,8 @@ public struct DynamicCollection: Sendable, Opaque {
   public var fields: [FieldInfo] {
     plan.schema.fields.filter { !$0.isDigest }.map { field in
       FieldInfo(
-        field, keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
-        keyField: plan.schema.field(field.keyField)?.name,
+        keyName: field.keys.last.flatMap { store.vault.name(of: KeyReference(rawValue: $0)) },
+        keyField: plan.schema.field(field.keyField)?.name, field: field,
         digests: plan.schema.digests(of: field).map { plan.schema.fields[$0] })
     }
   }
@@ -255,15 +255,8 @@ public struct FieldInfo: Sendable, Hashable {
   /// What becomes of a record when the one that it refers to is deleted.
   public var deleteRule: DeleteRule { field.deleteRule }
 
-  private let field: StoredField
-  private let digests: StoredField?
-
-  init(_ field: StoredField, keyName: String?, keyField: String?, digests: StoredField?) {
-    self.field = field
-    self.keyName = keyName
-    self.keyField = keyField
-    self.digests = digests
-  }
+  fileprivate let field: StoredField
+  fileprivate let digests: StoredField?
 }
 
 extension FieldDescription {

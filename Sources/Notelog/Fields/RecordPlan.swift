@@ -40,7 +40,7 @@ final class RecordPlan<R: Record>: Sendable {
   let retired: [FieldDefinition<R>]
   /// Whether there are any: each put and each read of a field asks, and asking an array whose type is known
   /// at run time only takes longer.
-  let hasRetired: Bool
+  var hasRetired: Bool { !retired.isEmpty }
   /// Whether the collection has fields in use that the type does not declare.
   let leavesFields: Bool
   /// A record with initial values, copied instead of made.
@@ -61,7 +61,6 @@ final class RecordPlan<R: Record>: Sendable {
       }
     }
     self.retired = retired
-    hasRetired = !retired.isEmpty
     leavesFields = collection.fields.count - collection.digests.count > order.count
     order.sort { $0.index < $1.index }
     var slots: [Slot] = []

@@ -137,18 +137,14 @@ extension Journal {
     case .wrongIndex(let record):
       // After a failed write or sync there are frames that never became visible, and that no index names.
       try log.state.withLock { state throws(NotelogError) in try state.checkWritable(at: path) }
-      throw distrustIndex(record)
+      // The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is
+      // removed: the next opening builds the index from the segments.
+      catalog.checkpointHealth.noteWrongEntries()
+      try? storage.unlink(FileName.index)
+      throw Self.wrongIndex(record)
     case .storage(let error):
       try log.space.free(after: NotelogError(error))
     }
-  }
-
-  /// The index, as the checkpoint made it, would have compaction destroy a record. The checkpoint is removed:
-  /// the next opening builds the index from the segments.
-  private func distrustIndex(_ record: ID16) -> NotelogError {
-    catalog.checkpointHealth.noteWrongEntries()
-    try? storage.unlink(FileName.index)
-    return Self.wrongIndex(record)
   }
 
   private static func wrongIndex(_ record: ID16?) -> NotelogError {

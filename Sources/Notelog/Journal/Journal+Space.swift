@@ -75,9 +75,7 @@ extension Journal {
   /// each of its transactions.
   ///
   /// For whoever writes much and can wait. Where that is not fast enough, writers still wait for room.
-  func keepingSpace<Result, Failure: Error>(
-    _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func keepingSpace<Result>(_ body: () throws -> Result) rethrows -> Result {
     compactor.keeperCount.add(1, ordering: .relaxed)
     defer { compactor.keeperCount.subtract(1, ordering: .relaxed) }
     return try body()

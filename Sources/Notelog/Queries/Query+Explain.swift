@@ -32,10 +32,8 @@ extension Query {
     }
     let indexes = (runs ?? []).map { run in
       QueryPlan.Index(
-        fields: run.name.fields.map { field in
-          collection.name(ofIndexed: field)
-        },
-        bounds: run.narrowing.words, direction: direction)
+        fields: run.name.fields.map(collection.name(ofIndexed:)), bounds: run.narrowing.words,
+        direction: direction)
     }
     return QueryPlan(
       collection: collection.schema.name, indexes: ids.map { [$0] } ?? indexes,

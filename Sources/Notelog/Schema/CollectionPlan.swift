@@ -28,7 +28,7 @@ final class CollectionPlan: Sendable {
   let hasChosenKeys: Bool
   /// The sealed fields of which digests are kept, and those of the digests, by their places in the plan.
   let digests: [(source: Int, digest: Int)]
-  let hasDigests: Bool
+  var hasDigests: Bool { !digests.isEmpty }
   /// What no two records share.
   let unique: [UniqueRule]
   /// The fields that refer to records, by their places in the plan.
@@ -55,7 +55,6 @@ final class CollectionPlan: Sendable {
       let source = fields.firstIndex { $0.number == fields[digest].digestOf }
       return source.map { (source: $0, digest: digest) }
     }
-    hasDigests = !digests.isEmpty
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     references = fields.indices.filter { fields[$0].target != nil }
     let named = fields.enumerated().filter { !$1.isDigest }
