@@ -170,7 +170,6 @@ extension Buffer: @unchecked Sendable {}
   /// How many bytes there are; none where the system refused.
   public let byteCount: Int
 
-  @inlinable
   public init(byteCount: Int, isFilled: Bool) {
     // SAFETY: fresh pages are zero; owned by this value alone, unmapped in deinit.
     if byteCount > 0, let mapping = unsafe SystemMemory.map(byteCount, isFilled: isFilled) {
@@ -204,7 +203,6 @@ extension Buffer: @unchecked Sendable {}
   public var address: UInt { unsafe UInt(bitPattern: base) }
 
   /// Copies bytes to an offset. The caller sees to it that nobody reads or writes there meanwhile.
-  @inlinable
   public func copy(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && source.byteCount <= byteCount - offset, "bytes are copied within the store")
     // SAFETY: the range was checked; whoever copies has it to themselves, so source and destination don't

@@ -6,14 +6,12 @@ internal import CSystem
 
 extension RawSpan {
   /// A copy of the bytes.
-  @inlinable
   public func array() -> [UInt8] {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 
   /// The bytes as text, or nil where they are not UTF-8.
-  @inlinable
   public func text() -> String? {
     // SAFETY: the pointer covers exactly the span's bytes and does not outlive the call.
     unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
@@ -32,7 +30,6 @@ extension RawSpan {
   }
 
   /// Whether the bytes are UTF-8.
-  @inlinable
   public var isUTF8: Bool {
     if let _ = try? UTF8Span(validating: Span(_bytes: self)) { return true }
     return false
@@ -152,7 +149,6 @@ extension RawSpan {
   public func byte(at offset: Int) -> UInt8 { load(UInt8.self, at: offset) }
 
   /// Whether every byte is zero.
-  @inlinable
   public var isZero: Bool {
     var offset = 0
     while offset + 8 <= byteCount {

@@ -65,7 +65,6 @@ public struct Checksum: Sendable {
   }
 
   /// The same by tables: forty bytes are five steps of eight.
-  @inlinable
   public static func ofByTables(_ four: UInt32, _ others: RawSpan, after value: UInt32) -> UInt32 {
     var register = Self.step(~value, UInt64(four) | UInt64(others.load(UInt32.self, at: 0)) << 32)
     for offset in stride(from: 4, to: 36, by: 8) {

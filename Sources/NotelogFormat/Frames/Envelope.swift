@@ -29,7 +29,6 @@ public enum Envelope {
 
   /// Calls `body` with each sort key's field and place; not at all where there is no envelope, or it is not
   /// well formed.
-  @inlinable
   public static func forEachSortKey(in bytes: RawSpan, _ body: (_ field: UInt16, _ key: Range<Int>) -> Void) {
     guard let end = byteCount(inPayload: bytes) else { return }
     var place = 4 + 16 * Int(bytes.load(UInt16.self, at: 2))
@@ -41,7 +40,6 @@ public enum Envelope {
   }
 
   /// Where an envelope has the sort key of a field; nothing where it has none, or is not well formed.
-  @inlinable
   public static func sortKey(of field: UInt16, in bytes: RawSpan) -> Range<Int>? {
     var found: Range<Int>?
     forEachSortKey(in: bytes) { if $0 == field { found = $1 } }
@@ -76,7 +74,6 @@ public enum Envelope {
   }
 
   /// The large values that an envelope names; none where there is no envelope.
-  @inlinable
   public static func values(_ bytes: RawSpan) -> [ID16] {
     guard bytes.byteCount >= 4 else { return [] }
     let count = Int(bytes.load(UInt16.self, at: 2))

@@ -36,7 +36,6 @@ public struct FooterEntry: Equatable, Sendable {
   }
 
   /// A frame whose payload checks, with what a footer keeps of that.
-  @inlinable
   public init(_ header: FrameHeader, offset: Int, payload: RawSpan) {
     self.init(header, offset: offset, envelopeByteCount: header.listedByteCount(inPayload: payload))
     if kind == .chunk { chunk = ChunkMark(payload) }
@@ -86,7 +85,6 @@ public struct FooterEntry: Equatable, Sendable {
   }
 
   /// Appends the entry and the envelope it was given.
-  @inlinable
   public func append(to buffer: inout Buffer, envelope: RawSpan) {
     precondition(envelope.byteCount == envelopeByteCount, "an entry is written with its own envelope")
     let place =

@@ -91,7 +91,6 @@ public struct SegmentSalt: Equatable, Sendable, BitwiseCopyable {
   /// What it contributes to every checksum.
   public let share: UInt32
 
-  @inlinable
   public init(_ value: UInt64) {
     self.value = value
     var checksum = Checksum()

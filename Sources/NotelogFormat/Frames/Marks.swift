@@ -3,7 +3,7 @@
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-public import NotelogBase
+package import NotelogBase
 
 /// The payload of a commit mark.
 package struct CommitMark: Equatable, Sendable {
@@ -102,14 +102,12 @@ public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
   public let number: UInt32
   public let isLast: Bool
 
-  @inlinable
   public init(_ number: UInt32, isLast: Bool) {
     self.number = number
     self.isLast = isLast
   }
 
   /// Reads what a chunk's payload begins with; nothing where that can't be one.
-  @inlinable
   public init?(_ bytes: RawSpan) {
     guard bytes.byteCount >= Self.byteCount, bytes.load(UInt32.self, at: 4) <= 1,
       bytes.load(UInt32.self, at: 0) < FormatLimits.maximumChunks
@@ -118,7 +116,6 @@ public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
     isLast = bytes.load(UInt32.self, at: 4) == 1
   }
 
-  @inlinable
   public func write(into bytes: inout MutableRawSpan, at offset: Int) {
     bytes.store(number, at: offset)
     bytes.store(isLast ? 1 : 0 as UInt32, at: offset + 4)
@@ -127,7 +124,6 @@ public struct ChunkMark: Equatable, Sendable, BitwiseCopyable {
 
 extension FrameHeader {
   /// How many bytes of a payload that checks a footer keeps: of a record its envelope, of a chunk its mark.
-  @inlinable
   public func listedByteCount(inPayload payload: RawSpan) -> Int {
     switch kind {
     case .record: hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0

@@ -3,14 +3,13 @@
 // Public for the optimiser alone (docs/decisions/0076).
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-public import NotelogBase
+import NotelogBase
 
 /// A segment and an offset in it, in the order of the log.
 public struct LogPosition: Hashable, Comparable, Sendable, BitwiseCopyable {
   public var segment: UInt32
   public var offset: Int
 
-  @inlinable
   public init(segment: UInt32, offset: Int) {
     self.segment = segment
     self.offset = offset
@@ -19,22 +18,18 @@ public struct LogPosition: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// Before everything.
   public static let zero = LogPosition(segment: 0, offset: 0)
 
-  @inlinable
   public static func < (left: LogPosition, right: LogPosition) -> Bool {
     (left.segment, left.offset) < (right.segment, right.offset)
   }
 
   /// Whether its segment number can be one; 0 is before everything.
-  @inlinable
   public var isValid: Bool { segment <= FormatLimits.maximumSegmentNumber }
 
-  @inlinable
   public init(_ bytes: RawSpan, at offset: Int) {
     segment = bytes.load(UInt32.self, at: offset)
     self.offset = Int(bytes.load(UInt32.self, at: offset + 4))
   }
 
-  @inlinable
   public func write(into bytes: inout MutableRawSpan, at place: Int) {
     bytes.store(segment, at: place)
     bytes.store(UInt32(offset), at: place + 4)

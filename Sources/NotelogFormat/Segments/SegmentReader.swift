@@ -83,7 +83,6 @@ public struct SegmentReader: ~Copyable {
   ///   - kind: The kind that it must have; any where nothing is given.
   /// - Returns: Nothing where no such frame starts there.
   /// - Throws: What reading throws.
-  @inlinable
   public mutating func wholeFrame(at place: Int, _ kind: FrameKind? = nil) throws(StorageError)
     -> FrameHeader?
   {
@@ -94,7 +93,6 @@ public struct SegmentReader: ~Copyable {
   }
 
   /// Where the padding is of the frame at a place, if not all of it is zero.
-  @inlinable
   public mutating func brokenPadding(_ header: FrameHeader, at place: Int) throws(StorageError) -> Range<
     Int
   >? {

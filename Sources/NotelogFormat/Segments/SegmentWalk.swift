@@ -65,7 +65,6 @@ public struct SegmentWalk: ~Copyable {
   }
 
   /// Goes on at another place.
-  @inlinable
   public mutating func go(to place: Int) {
     (current, following) = (place, place)
     (header, gap) = (nil, nil)
@@ -94,7 +93,6 @@ public struct SegmentWalk: ~Copyable {
   }
 
   /// What a footer keeps of the payload of the frame that the walk came to, until the next read.
-  @inlinable
   @_lifetime(&self)
   public mutating func envelope(of entry: FooterEntry) throws(StorageError) -> RawSpan {
     let start = entry.offset + Layout.frameHeaderByteCount
