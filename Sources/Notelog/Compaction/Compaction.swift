@@ -219,12 +219,7 @@ enum CompactionShare: Int {
 
   /// How large a part of what is copied tombstones must be, as one part in so many, for looking through the
   /// footers of all other segments for what they delete to be worth it.
-  var tombstoneShare: Int {
-    switch self {
-    case .onDemand, .purge: .max
-    case .automatic: 20
-    }
-  }
+  var tombstoneShare: Int { self == .automatic ? 20 : .max }
 }
 
 extension [CompactionCandidate] {

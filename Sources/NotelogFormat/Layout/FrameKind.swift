@@ -19,30 +19,15 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
 
   /// Whether it is a version of a record: the index points to the newest.
   @inlinable
-  public var isVersion: Bool {
-    switch self {
-    case .record, .tombstone: true
-    case .chunk, .liveChange, .commit, .liveSet, .close, .footer: false
-    }
-  }
+  public var isVersion: Bool { self == .record || self == .tombstone }
 
   /// Whether footers list it.
   @inlinable
-  public var isContent: Bool {
-    switch self {
-    case .record, .tombstone, .chunk: true
-    case .liveChange, .commit, .liveSet, .close, .footer: false
-    }
-  }
+  public var isContent: Bool { isVersion || self == .chunk }
 
   /// Whether a transaction consists of such frames; its commit mark counts them.
   @inlinable
-  public var isInTransaction: Bool {
-    switch self {
-    case .record, .tombstone, .chunk, .liveChange: true
-    case .commit, .liveSet, .close, .footer: false
-    }
-  }
+  public var isInTransaction: Bool { isContent || self == .liveChange }
 
   /// The longest payload the kind may have.
   @inlinable
