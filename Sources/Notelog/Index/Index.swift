@@ -302,10 +302,10 @@ extension Segment {
   ///
   /// - Returns: What does not check, and where frames are lost that nothing in the segment names.
   func forEachVersion(
-    from start: LogPosition?, to end: LogPosition, _ body: (ID16, Location) throws(StorageError) -> Void
+    from start: LogPosition?, to end: LogPosition?, _ body: (ID16, Location) throws(StorageError) -> Void
   ) throws(StorageError) -> EntryReading {
     let first = start?.segment == number ? start?.offset ?? 0 : 0
-    let limit = end.segment == number ? end.offset : Int.max
+    let limit = end?.segment == number ? end?.offset ?? .max : .max
     return try forEachEntry(from: first, upTo: limit) { (entry, _) throws(StorageError) in
       if entry.kind.isVersion { try body(entry.id, Location(entry, segment: self.number)) }
     }

@@ -102,10 +102,8 @@ extension Journal {
         // read for it.
         let unnamed = scan.unnamed
         for segment in moment.segments where !unnamed.isEmpty {
-          let end = moment.scanEnd(of: segment)
-          var reader = SegmentReader(
-            segment.file, salt: segment.salt, end: min(end, try segment.file.byteCount()))
-          try segment.forEachEntry(upTo: end) { (entry, _) throws(StorageError) in
+          var reader = try moment.reader(segment)
+          try segment.forEachEntry(upTo: moment.scanEnd(of: segment)) { (entry, _) throws(StorageError) in
             guard entry.kind == .record else { return }
             let values = Self.values(of: entry, &reader)
             if values.contains(where: unnamed.contains) { try note(values, of: entry, in: segment) }

@@ -189,10 +189,8 @@ extension Store {
 extension [StoreInfo.Segment] {
   /// The bytes of finished segments and of the head that are neither live nor kept, nor a segment's own.
   var deadByteCount: Int {
-    reduce(0) { sum, segment in
-      sum
-        + Swift.max(
-          0, segment.byteCount - segment.liveByteCount - segment.keptByteCount - Segment.overheadByteCount)
+    reduce(0) {
+      $0 + Swift.max(0, $1.byteCount - $1.liveByteCount - $1.keptByteCount - Segment.overheadByteCount)
     }
   }
   /// The bytes of all segments' files.

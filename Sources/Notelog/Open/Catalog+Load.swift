@@ -123,7 +123,7 @@ extension Catalog {
       segment.setExpired(figures?.expiredByteCount ?? 0)
       // What is missing can't be read; whether the checkpoint has all of it is for the examination to say.
       if head.covers(figures) || segment.file is MissingFile { continue }
-      let end = end.segment == segment.number && !segment.isFinished ? end : .end
+      let end = end.segment == segment.number && !segment.isFinished ? end : nil
       let reading = try segment.forEachVersion(from: head.covered, to: end) { id, location in
         tail[Int(head.key.fingerprint(of: id) >> 56)].append((id, location))
         // Listed before or not: one that is elsewhere now is not in the collection any longer.
@@ -140,11 +140,6 @@ extension Catalog {
     catalog.kept.begin(time: head.keptTime)
     return (catalog, readings)
   }
-}
-
-extension LogPosition {
-  /// Behind everything.
-  static let end = LogPosition(segment: .max, offset: .max)
 }
 
 extension Examination {
