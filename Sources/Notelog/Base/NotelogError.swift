@@ -253,12 +253,10 @@ extension NotelogError {
   }
 }
 
-extension NotelogError: Equatable {
+extension NotelogError: Equatable, CustomStringConvertible {
   /// Whether both errors have the same code.
   public static func == (left: NotelogError, right: NotelogError) -> Bool { left.code == right.code }
-}
 
-extension NotelogError: CustomStringConvertible {
   /// The message, with its place where one is known.
   public var description: String {
     var place = ""

@@ -25,7 +25,7 @@ import NotelogCrypto
 ///   static let schema = Schema<Cooked>("cooked") { Plain("recipe", \.recipe, indexed: true) }
 /// }
 /// ```
-public struct RecordID: Hashable, Sendable, BitwiseCopyable {
+public struct RecordID: Hashable, Sendable, BitwiseCopyable, LosslessStringConvertible {
   let bytes: ID16
 
   init(_ bytes: ID16) { self.bytes = bytes }
@@ -95,9 +95,7 @@ public struct RecordID: Hashable, Sendable, BitwiseCopyable {
         b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
       ))
   }
-}
 
-extension RecordID: CustomStringConvertible, LosslessStringConvertible {
   /// 32 lower-case hexadecimal digits.
   public var description: String {
     let digits = Array("0123456789abcdef".utf8)

@@ -5,7 +5,7 @@
 ///
 /// An event says nothing of what is sealed: its words go into a log as they are. Kinds may be added in a
 /// minor version, so write a `default` where you switch over them.
-public enum StoreEvent: Sendable {
+public enum StoreEvent: Sendable, CustomStringConvertible {
   /// The store is open. Where it had not been closed in order, and may be written to,
   /// ``recovered(tornByteCount:)`` was told before.
   case opened(wasClosed: Bool)
@@ -54,9 +54,7 @@ public enum StoreEvent: Sendable {
     case .closed: ("closed", .info)
     }
   }
-}
 
-extension StoreEvent: CustomStringConvertible {
   /// The event in words, on one line.
   public var description: String {
     switch self {

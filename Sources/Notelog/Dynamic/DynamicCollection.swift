@@ -127,7 +127,7 @@ extension DynamicCollection {
 // MARK: - A record read without a record type: what the tool and a dump see.
 
 /// A record whose fields are read by name, as the stored schema describes them.
-public struct DynamicEntry: Sendable, Identifiable, Opaque {
+public struct DynamicEntry: Sendable, Identifiable, Opaque, CustomStringConvertible {
   /// A field as it lies in a record.
   public struct Field: Sendable, Hashable {
     /// The field's name; `field 7` where the schema doesn't know the number.
@@ -196,14 +196,10 @@ public struct DynamicEntry: Sendable, Identifiable, Opaque {
       try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional)
     }
   }
-}
 
-extension DynamicEntry: CustomStringConvertible {
   /// Collection, id and revision, and nothing of the record's values.
   public var description: String { "\(collection) \(id) at revision \(revision)" }
-}
 
-extension DynamicEntry {
   /// The bytes of a field, to be read piece by piece or by range; nil where the record has no value.
   ///
   /// - Throws: `notFound` if the schema has no such field; `locked`, `missingKey`, `tampered`, `damaged`.

@@ -64,9 +64,7 @@ struct CheckpointFile: Sendable {
     try file.makeDurable()
     try storage.publish(name, as: FileName.index)
   }
-}
 
-extension CheckpointFile {
   /// Calls `body` with each entry, in the order of fingerprints.
   ///
   /// - Returns: Whether every block checks, and the entries are in order, in their shards, and as many as the

@@ -9,7 +9,7 @@ import NotelogFormat
 /// reader misses nothing that is committed, whatever other threads do. Whoever reads an entry reads the
 /// record too, and passes over it if its key is another by now. When too many are passed over, the index is
 /// made again.
-final class FieldIndexes: Sendable {
+final class FieldIndexes: Sendable, OrderKeeper {
   /// What a commit writes: the envelopes of its records, in which their sort keys are.
   private struct Commit: Sendable {
     private var records: [(collection: UInt16, id: ID16, envelope: Range<Int>)] = []
@@ -140,9 +140,7 @@ final class FieldIndexes: Sendable {
   /// Forgets an index of which a part can't be read, or too much is no longer so, and has it made from the
   /// records.
   func distrust(_ name: OrderName) { state.withLock { state in state.distrust(name) } }
-}
 
-extension FieldIndexes: OrderKeeper {
   func begin(_ frames: [PendingFrame], _ bytes: RawSpan) -> UInt64 {
     let commit = Commit(frames, bytes)
     return state.withLock { state in

@@ -48,7 +48,7 @@ extension Query {
 
 /// How a query is answered: by which way it gets to the records, what it opens there, and what it has to
 /// sort.
-public struct QueryPlan: Sendable, Hashable {
+public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   /// The part of a field's index that leads to the records.
   public struct Index: Sendable, Hashable {
     /// The field's name, or those of two fields, of which the second orders what the first leaves equal.
@@ -78,9 +78,7 @@ public struct QueryPlan: Sendable, Hashable {
   public let limit: Int?
   /// How many threads share the work.
   public let threadCount: Int
-}
 
-extension QueryPlan: CustomStringConvertible {
   /// The plan in words. They contain the values that indexed fields are compared with.
   public var description: String {
     var parts = [way]

@@ -325,7 +325,7 @@ public struct QueryCursor: Sendable, Hashable {
   let id: RecordID
 }
 
-extension QueryCursor: Codable {
+extension QueryCursor: Codable, CustomStringConvertible, CustomReflectable {
   /// Encodes what it holds.
   ///
   /// - Throws: `EncodingError` where the order is one by a sealed field: what opens it would stand in the
@@ -342,9 +342,7 @@ extension QueryCursor: Codable {
     try container.encode(keys, forKey: .keys)
     try container.encode(id, forKey: .id)
   }
-}
 
-extension QueryCursor: CustomStringConvertible, CustomReflectable {
   /// The record's id, and none of its values.
   public var description: String { "behind \(id)" }
 

@@ -13,7 +13,7 @@ import NotelogBase
 /// An entry holds the record's bytes as they were when it was read; later changes don't show in it. Reading a
 /// sealed field needs its key at that moment: after ``Store/lock(_:)`` it throws `locked`.
 @dynamicMemberLookup
-public struct Entry<R: Record>: Sendable, Identifiable, Opaque {
+public struct Entry<R: Record>: Sendable, Identifiable, Opaque, CustomStringConvertible {
   let stored: OwnedRecord
   let reader: RecordReader<R>
 
@@ -50,9 +50,7 @@ public struct Entry<R: Record>: Sendable, Identifiable, Opaque {
     var opening = Opening()
     return try reader.record(stored.scanned, &opening)
   }
-}
 
-extension Entry: CustomStringConvertible {
   /// Collection, id and revision, and nothing of the record's values.
   public var description: String { "\(R.schema.name) \(id) at revision \(revision)" }
 }

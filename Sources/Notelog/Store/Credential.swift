@@ -5,7 +5,7 @@ import NotelogBase
 import NotelogCrypto
 
 /// A secret that one of the keyring's slots accepts.
-public enum Credential: Sendable, Opaque {
+public enum Credential: Sendable, Opaque, CustomStringConvertible {
   /// A password, which is not empty. It is brought into Unicode's normal form C, so that it doesn't depend on
   /// the keyboard.
   case password(String)
@@ -59,9 +59,7 @@ public enum Credential: Sendable, Opaque {
     case .recoveryKey(let bytes): .recoveryKey(try Secret(copying: bytes.rawSpan))
     }
   }
-}
 
-extension Credential: CustomStringConvertible {
   /// The kind of secret, and nothing of the secret.
   public var description: String {
     switch self {

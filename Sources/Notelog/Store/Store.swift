@@ -16,7 +16,7 @@ import Synchronization
 /// let newest = try store.query(Note.self).sorted(by: \.time, .descending).limit(50).entries()
 /// store.lock()
 /// ```
-public final class Store: Sendable, Opaque {
+public final class Store: Sendable, Opaque, CustomStringConvertible {
   let journal: Journal
   let storage: any Storage
   let vault: Vault
@@ -65,14 +65,10 @@ public final class Store: Sendable, Opaque {
 
   /// The store's id: random, the same in every copy of it.
   var storeID: ID16 { vault.keyring.storeID }
-}
 
-extension Store: CustomStringConvertible {
   /// Where the store is, and whether it is locked.
   public var description: String { "store \(storage.path), \(isUnlocked ? "unlocked" : "locked")" }
-}
 
-extension Store {
   /// Counts as of now, also of a store that was closed. No key is needed, and no file is read.
   ///
   /// - Complexity: O(1).

@@ -4,7 +4,7 @@ public import Foundation
 import NotelogBase
 
 /// A value of any type that a field can have.
-public enum DynamicValue: Hashable, Sendable {
+public enum DynamicValue: Hashable, Sendable, CustomStringConvertible {
   /// No value, of an optional field.
   case missing
   /// A truth value.
@@ -100,9 +100,7 @@ public enum DynamicValue: Hashable, Sendable {
       }
     } catch { throw NotelogError(ours: error) }
   }
-}
 
-extension DynamicValue: CustomStringConvertible {
   /// The value as text: bytes in hexadecimal digits, dates in ISO 8601 with milliseconds and in UTC.
   public var description: String {
     switch self {

@@ -136,9 +136,7 @@ package struct SegmentHeader: Equatable, Sendable {
     for (index, source) in sources.enumerated() { source.write(into: &bytes, at: start + 80 + 8 * index) }
     bytes.store(Checksum.of(bytes.bytes.extracting(start..<start + 508)), at: start + 508)
   }
-}
 
-extension SegmentHeader {
   /// Writes the header at both of its places in a file.
   ///
   /// - Parameter file: The segment's file.
@@ -151,9 +149,7 @@ extension SegmentHeader {
     try file.writeAll(buffer.bytes, at: 0)
     try file.writeAll(buffer.bytes, at: Layout.headerCopyOffset)
   }
-}
 
-extension SegmentHeader {
   /// Whether it is the live set that the segment was created with.
   package func speaks(of live: LiveSet) -> Bool { liveCount == live.count && liveChecksum == live.checksum }
 
