@@ -243,8 +243,8 @@ private func sample() throws -> Everything {
       -> StoredField
     {
       StoredField(
-        number: 2, type: type, firstName: firstName, name: "title", flags: flags, isIndexed: false,
-        isRetired: false, keys: keys ?? title.keys)
+        number: 2, type: type, firstName: firstName, name: "title", flags: flags,
+        keys: keys ?? title.keys)
     }
     func setKey(_ key: UInt32) {
       for index in 0..<4 { body[20 + index] = UInt8(truncatingIfNeeded: key >> (8 * UInt32(index))) }
@@ -290,7 +290,7 @@ private func sample() throws -> Everything {
     let fields = schema.fields
     swapped.fields[1] = StoredField(
       number: 2, type: .text, firstName: fields[2].firstName, name: "title", flags: fields[1].flags,
-      isIndexed: false, isRetired: false, keys: fields[1].keys)
+      keys: fields[1].keys)
     return swapped
   }
 

@@ -232,8 +232,7 @@ private struct Careless: Record {
     let only = schema.fields[0]
     schema.fields = [
       StoredField(
-        number: .max, type: only.type, firstName: only.firstName, name: only.name, flags: only.flags,
-        isIndexed: false, isRetired: false, keys: [])
+        number: .max, type: only.type, firstName: only.firstName, name: only.name, flags: only.flags)
     ]
     var longer = First.schema.description
     longer.fields += UnderOneKey.schema.description.fields.map {
@@ -286,8 +285,7 @@ extension Store {
     case .typeChanged:
       schema.fields[1] = StoredField(
         number: 2, type: .bytes, firstName: "secret", name: "secret", flags: fields[1].flags,
-        isIndexed: false,
-        isRetired: false, keys: fields[1].keys)
+        keys: fields[1].keys)
     case .keyChanged: schema.fields[1].keys = [77]
     case .macChanged: mac[31] ^= 0x80
     case .firstNameChanged:

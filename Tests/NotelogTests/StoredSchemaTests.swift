@@ -45,9 +45,7 @@ private func parse(_ bytes: [UInt8]) throws(NotelogError) -> StoredSchema {
     schema.fields[schema.fields.count - 1] = field(.max)
     #expect(throws: NotelogError(.damaged, "")) { try parse(schema.encoded()) }
     func field(_ number: UInt16) -> StoredField {
-      StoredField(
-        number: number, type: .boolean, firstName: "last", name: "last", flags: [], isIndexed: false,
-        isRetired: false, keys: [])
+      StoredField(number: number, type: .boolean, firstName: "last", name: "last")
     }
   }
 

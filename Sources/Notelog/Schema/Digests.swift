@@ -52,8 +52,7 @@ extension StoredField {
     let name = "\(String(decoding: field.firstName.utf8.prefix(200), as: UTF8.self))#\(number)"
     self.init(
       number: number, type: .bytes, firstName: name, name: name, flags: .optional, isIndexed: true,
-      isRetired: false, wasAlwaysOptional: true, keys: [])
-    digestOf = field.number
+      wasAlwaysOptional: true, digestOf: field.number)
   }
 }
 

@@ -7,12 +7,12 @@ struct StoredSchema: Hashable, Sendable {
   /// The collection's number; 0 is the store's own.
   let collection: UInt16
   /// How often the schema changed.
-  var revision: UInt32
+  var revision: UInt32 = 0
   /// The name under which the collection was first declared: sealed values are bound to it for ever.
   let firstName: String
   var name: String
   /// All fields that ever were, in ascending order of number.
-  var fields: [StoredField]
+  var fields: [StoredField] = []
   /// The numbers of the fields whose values no two records share, one or two a rule.
   var unique: [[UInt16]] = []
 
@@ -26,24 +26,22 @@ struct StoredSchema: Hashable, Sendable {
 /// A field as the store knows it.
 struct StoredField: Hashable, Sendable {
   /// What stands for a record's id, which no schema lists.
-  static let id = StoredField(
-    number: 0, type: .uuid, firstName: "id", name: "id", flags: [], isIndexed: false, isRetired: false,
-    keys: [])
+  static let id = StoredField(number: 0, type: .uuid, firstName: "id", name: "id")
 
   let number: UInt16
   let type: FieldType
   let firstName: String
   var name: String
   /// The flags of a value written now.
-  var flags: FieldFlags
-  var isIndexed: Bool
-  var isRetired: Bool
+  var flags: FieldFlags = []
+  var isIndexed = false
+  var isRetired = false
   /// Whether the field was optional when it was first declared: then all of its sort keys say whether there
   /// is a value.
   var wasAlwaysOptional = false
   /// For each named key the field was ever sealed under, a reference to one of its generations; the last is
   /// in force.
-  var keys: [UInt32]
+  var keys: [UInt32] = []
   /// The number of the field that names each value's key; 0 where it is none's.
   var keyField: UInt16 = 0
   /// The keys that may be named there; then ``keys`` is empty.
@@ -154,7 +152,6 @@ extension StoredSchema {
       throw NotelogError(
         .damaged, "a schema has a number that no collection has, or more than \(Limits.fields) fields")
     }
-    fields = []
     for _ in 0..<count {
       let field = try StoredField(parsing: &cursor)
       guard field.number > fields.last?.number ?? 0, field.number <= Limits.maximumFieldNumber else {
@@ -295,10 +292,8 @@ extension StoredSchema {
     key: (String) throws(NotelogError) -> UInt32
   ) throws(NotelogError) {
     self.collection = collection
-    revision = 0
     firstName = declared.name
     name = declared.name
-    fields = []
     try evolve(to: declared) { name, _ throws(NotelogError) in try key(name) }
     revision = 1
   }
@@ -481,7 +476,7 @@ extension StoredSchema {
     }
     var new = StoredField(
       number: lastNumber + 1, type: field.type, firstName: field.name, name: field.name,
-      flags: field.flags, isIndexed: field.isIndexed, isRetired: false,
+      flags: field.flags, isIndexed: field.isIndexed,
       wasAlwaysOptional: field.isOptional && !field.isSealed, keys: keys)
     (new.target, new.deleteRule) = (field.target, field.deleteRule)
     try new.addChoices(of: field, in: name, key: key)

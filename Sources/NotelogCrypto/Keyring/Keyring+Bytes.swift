@@ -43,7 +43,6 @@ extension Keyring {
     guard slotCount <= Self.slotsMax else { throw .limitExceeded(.slots) }
     guard wrappingKeyCount <= Self.wrappingKeysMax else { throw .damagedKeyring(.range) }
     guard dataKeyCount <= Self.dataKeysMax else { throw .limitExceeded(.keyGenerations) }
-    (slots, wrappingKeys, namedKeys, dataKeys) = ([], [], [], [])
     for _ in 0..<slotCount { slots.append(try Slot(&reader)) }
     for _ in 0..<wrappingKeyCount { wrappingKeys.append(try WrappingKey(&reader)) }
     for _ in 0..<namedKeyCount { namedKeys.append(try NamedKey(&reader)) }
@@ -146,9 +145,7 @@ extension Keyring {
 
   /// What an opening for reading goes by where neither file serves: a keyring without slots and keys.
   package static func none(of storeID: ID16) -> Keyring {
-    Keyring(
-      storeID: storeID, generation: 0, rootGeneration: 0, nextKeyReference: 1, nextSlotID: 1,
-      nextWrappingNumber: 1, slots: [], wrappingKeys: [], namedKeys: [], dataKeys: [])
+    Keyring(storeID: storeID)
   }
 
   /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant

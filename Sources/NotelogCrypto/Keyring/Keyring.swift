@@ -25,24 +25,24 @@ package struct Keyring: Equatable, Sendable {
   /// Which store it belongs to.
   package let storeID: ID16
   /// Which of two copies is newer; grows with each change.
-  package internal(set) var generation: UInt64
+  package internal(set) var generation: UInt64 = 0
   /// Which unlock root the slots wrap.
-  var rootGeneration: UInt32
+  var rootGeneration: UInt32 = 0
   /// The next key reference; references are never given out twice.
-  var nextKeyReference: UInt32
+  var nextKeyReference: UInt32 = 1
   /// The next slot's id, and the next wrapping key's number; never given out twice either.
-  var nextSlotID: UInt32
-  var nextWrappingNumber: UInt16
+  var nextSlotID: UInt32 = 1
+  var nextWrappingNumber: UInt16 = 1
   /// What the revisions of the stored schemas add up to, at least.
   package internal(set) var schemaRevisions: UInt64 = 0
   /// By ascending id.
-  package internal(set) var slots: [Slot]
+  package internal(set) var slots: [Slot] = []
   /// By ascending number, and then parent.
-  var wrappingKeys: [WrappingKey]
+  var wrappingKeys: [WrappingKey] = []
   /// By ascending number.
-  package internal(set) var namedKeys: [NamedKey]
+  package internal(set) var namedKeys: [NamedKey] = []
   /// By ascending reference, and then wrapping key.
-  package internal(set) var dataKeys: [DataKey]
+  package internal(set) var dataKeys: [DataKey] = []
   /// As it is written to disk. Its end is an HMAC-SHA256 under a key from the unlock root, over everything
   /// before it, and the SHA-256 of everything before that, which finds damage without a key.
   package internal(set) var bytes: [UInt8] = []
