@@ -389,9 +389,7 @@ extension Keyring {
     storeID: ID16, credential: borrowing Credential, work: UInt8 = Keyring.Slot.workStandard,
     outside: (any OutsideSecrets)? = nil
   ) throws(CryptoError) -> Vault {
-    var empty = Keyring.none(of: storeID)
-    (empty.rootGeneration, empty.nextSlotID) = (1, 0)
-    let vault = Vault(empty, outside: outside)
+    let vault = Vault(Keyring(storeID: storeID, rootGeneration: 1, nextSlotID: 0), outside: outside)
     let root = SharedSecret(try Secret.random(byteCount: Credential.keySize))
     vault.state.withLock { $0.root = root }
     vault.adopt(
