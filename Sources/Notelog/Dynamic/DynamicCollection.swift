@@ -91,9 +91,7 @@ public struct DynamicCollection: Sendable, Opaque {
 
   /// How many records there are, those that can't be read among them.
   public var count: Int {
-    get throws {
-      try store.journal.snapshot().recordCount(in: plan.schema.collection)
-    }
+    get throws { try store.journal.snapshot().recordCount(in: plan.schema.collection) }
   }
 }
 

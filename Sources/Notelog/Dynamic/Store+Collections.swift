@@ -103,9 +103,7 @@ extension Store {
     _ name: String, formerly: String? = nil, fields: [FieldDescription], retiring: [String] = []
   ) throws -> DynamicCollection {
     let former = formerly.map { [$0] } ?? []
-    try declare([
-      CollectionDescription(name: name, formerNames: former, fields: fields, retired: retiring)
-    ])
+    try declare([CollectionDescription(name: name, formerNames: former, fields: fields, retired: retiring)])
     return try collection(name)
   }
 

@@ -142,11 +142,8 @@ struct FieldMigration<R: Record> {
     var ids: [RecordID] = []
     let leftOut = self.leftOut
     try store.journal.snapshot().scan(collection, damaged: { _ in }) { record in
-      if !leftOut.contains(record.id) {
-        for number in numbers where try record.body.find(number) != nil {
-          ids.append(record.id)
-          break
-        }
+      if !leftOut.contains(record.id), try numbers.contains(where: { try record.body.find($0) != nil }) {
+        ids.append(record.id)
       }
       return true
     }
@@ -204,12 +201,10 @@ struct FieldMigration<R: Record> {
 
   /// Retires the fields, unless another record has come by a value meanwhile.
   private func finish(_ numbers: Set<UInt16>, of collection: UInt16) throws -> Bool {
-    var isDone = false
     try store.write { tx in
-      guard try pending(numbers, of: collection).isEmpty else { return }
+      guard try pending(numbers, of: collection).isEmpty else { return false }
       _ = try tx.collection(for: declared, .done)
-      isDone = true
+      return true
     }
-    return isDone
   }
 }

@@ -36,23 +36,20 @@ extension Transaction {
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
     if condition: WriteCondition = .always
   ) throws {
-    try update(in: collection, id, values, if: condition, uploaded: nil)
+    let plan = try checkedPlan(of: collection)
+    try merge(id, over: existing(id, plan, if: condition), plan, values)
   }
 
   /// The same, with a value that was sealed ahead.
   mutating func update(
     in collection: DynamicCollection, _ id: RecordID, _ values: [String: DynamicValue],
-    if condition: WriteCondition = .always, uploaded: (name: String, content: SealedContent)?
+    uploaded: (name: String, content: SealedContent)
   ) throws {
     let plan = try checkedPlan(of: collection)
-    let stored = try existing(id, plan, if: condition)
-    var ready: [Int: SealedContent] = [:]
-    if let uploaded {
-      let index = try plan.index(of: uploaded.name)
-      try plan.checkKey(of: uploaded.content, index, id)
-      ready[index] = uploaded.content
-    }
-    try merge(id, over: stored, plan, values, ready)
+    let stored = try existing(id, plan, if: .always)
+    let index = try plan.index(of: uploaded.name)
+    try plan.checkKey(of: uploaded.content, index, id)
+    try merge(id, over: stored, plan, values, [index: uploaded.content])
   }
 
   /// Deletes a record. It needs no key.
