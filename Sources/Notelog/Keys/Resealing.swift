@@ -185,9 +185,8 @@ struct Resealing {
 
   init(_ store: Store, _ key: Keyring.NamedKey, _ budget: WorkBudget) {
     self.store = store
-    old = Set(store.vault.keyring.generations(of: key.number).map(\.rawValue)).subtracting([
-      key.current.rawValue
-    ])
+    let old = store.vault.keyring.generations(of: key.number).filter { $0 != key.current }
+    self.old = Set(old.map(\.rawValue))
     self.budget = budget
   }
 

@@ -8,16 +8,14 @@ struct OrderKey: Sendable {
   let direction: SortDirection
   /// The type of the values where their sort keys have the same order; nil where ``comparison`` knows it, if
   /// there is one.
-  fileprivate let type: FieldType?
+  fileprivate var type: FieldType?
   /// Compares values as Swift does.
-  fileprivate let comparison: (@Sendable (Scanner) throws -> ValueComparison)?
+  fileprivate var comparison: (@Sendable (Scanner) throws -> ValueComparison)?
 
   /// A field by its name, in the order of its sort keys.
   init(_ name: String, _ direction: SortDirection) {
     field = fieldReference(named: name)
     self.direction = direction
-    type = nil
-    comparison = nil
   }
 
   /// A field of a record type.

@@ -60,8 +60,7 @@ extension Transaction {
     guard held.isWhole, !journal.isDamaged else {
       throw NotelogError(.damaged, "something of the store is lost, and what was before may be: verify it")
     }
-    var undone = UndoneTransaction(
-      revision: last.sequence, time: Date(commitTime: last.time))
+    var undone = UndoneTransaction(revision: last.sequence, time: Date(commitTime: last.time))
     var restored: [(stored: OwnedRecord, plan: CollectionPlan)] = []
     for (id, frame) in last.frames.map({ (RecordID($0), $1) }).sorted(by: { $0.0 < $1.0 }) {
       let plan = store.registry.withLock { $0.byNumber[frame.collection]?.plan }

@@ -276,7 +276,7 @@ extension Keyring {
     let salt: [UInt8]
     var wrap = noWrap
     /// All of a slot of an unknown kind.
-    private let unknown: [UInt8]
+    private var unknown: [UInt8] = []
 
     /// The first forty bytes: everything that is not the wrap.
     var header: [UInt8] {
@@ -307,7 +307,6 @@ extension Keyring {
         (grant, rootGeneration, salt) = (0, 0, [])
         return
       }
-      unknown = []
       guard byteCount == Self.byteCount else { throw .damagedKeyring(.length) }
       let works = kind == .password ? Self.works : 0...0
       guard works.contains(logN) else { throw .limitExceeded(.workFactor) }
@@ -329,7 +328,6 @@ extension Keyring {
       (kind, self.id, self.grant, rootGeneration) = (credential.kind, id, grant, keyring.rootGeneration)
       logN = isPassword ? work : 0
       salt = isPassword ? try Secret.randomBytes(Self.saltSize) : [UInt8](repeating: 0, count: Self.saltSize)
-      unknown = []
       let slotKey = try credential.slotKey(salt: salt, logN: logN, storeID: keyring.storeID)
       try wrap(key, under: slotKey, storeID: keyring.storeID)
     }
