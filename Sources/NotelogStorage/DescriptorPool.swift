@@ -185,9 +185,7 @@ final class SystemDescriptor: Sendable {
     return word > Self.lowerHalf ? Self.number(in: word) : nil
   }
 
-  func install(_ number: Int32) {
-    word.wrappingAdd(Self.upperHalf(number), ordering: .acquiringAndReleasing)
-  }
+  func install(_ number: Int32) { word.wrappingAdd(Self.upperHalf(number), ordering: .acquiringAndReleasing) }
 
   /// Takes the number away to be closed, unless somebody is inside.
   func takeNumber() -> Int32? {

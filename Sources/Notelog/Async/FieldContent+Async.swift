@@ -63,9 +63,7 @@ private final class UploadInProgress: Sendable {
 
   func finish<R: Record>(for type: R.Type) throws(NotelogError) -> Upload<R> {
     try uploader.withLock { uploader throws(NotelogError) in
-      guard let whole = uploader.take() else {
-        throw NotelogError(.invalidArgument, "an upload ends once")
-      }
+      guard let whole = uploader.take() else { throw NotelogError(.invalidArgument, "an upload ends once") }
       return try whole.finish(for: type)
     }
   }

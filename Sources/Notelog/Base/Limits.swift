@@ -28,9 +28,7 @@ public enum Limits {
   /// How much of a large value's plaintext a chunk holds; a sealed value that is longer leaves its record.
   public static var chunkBytes: Int { FormatLimits.chunkByteCount }
   /// The longest large value.
-  public static var largeValueBytes: Int {
-    FormatLimits.maximumChunks * FormatLimits.chunkByteCount
-  }
+  public static var largeValueBytes: Int { FormatLimits.maximumChunks * FormatLimits.chunkByteCount }
   /// The highest number of a field: one more is kept for seals of records.
   static let maximumFieldNumber: UInt16 = 65_534
   /// The longest envelope of a record.
@@ -46,7 +44,5 @@ public enum Limits {
 extension String {
   /// Whether it can't be a name: other programs take a control character for the end of it, or for a command
   /// (FORMAT.md 21.3).
-  var hasControlCharacters: Bool {
-    unicodeScalars.contains { $0.properties.generalCategory == .control }
-  }
+  var hasControlCharacters: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

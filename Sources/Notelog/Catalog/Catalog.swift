@@ -195,9 +195,7 @@ final class Catalog: Sendable {
   }
 
   /// Where a record's newest frame is and what it says, tombstones included.
-  func location(of id: ID16) throws(StorageError) -> Location? {
-    try resolve(id, index.fingerprint(of: id))
-  }
+  func location(of id: ID16) throws(StorageError) -> Location? { try resolve(id, index.fingerprint(of: id)) }
 
   /// Whether a frame lives: a record's newest, which its place alone says, or a chunk of a value that lives.
   func isCurrent(_ id: ID16, at location: Location) throws(StorageError) -> Bool {

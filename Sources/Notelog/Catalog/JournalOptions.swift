@@ -60,7 +60,5 @@ struct JournalOptions: Sendable {
   var fingerprintMask = UInt64.max
 
   /// A fresh key for the index's hash.
-  var fingerprintKey: FingerprintKey {
-    FingerprintKey(low: random(), high: random(), mask: fingerprintMask)
-  }
+  var fingerprintKey: FingerprintKey { FingerprintKey(low: random(), high: random(), mask: fingerprintMask) }
 }

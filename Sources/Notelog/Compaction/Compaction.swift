@@ -200,9 +200,7 @@ struct CompactionCandidate {
 
   /// What is gained by compacting it, weighed with how long that is likely to last, for what it costs to read
   /// and write. What changes often is better left until more of it is dead.
-  var score: Double {
-    Double(freedByteCount) * Double(age) / Double(byteCount + remainingByteCount)
-  }
+  var score: Double { Double(freedByteCount) * Double(age) / Double(byteCount + remainingByteCount) }
 
   /// Whether so much of it is dead that a copy is worth it.
   func isWorthCopying(_ share: CompactionShare) -> Bool { freedByteCount * share.rawValue > byteCount }

@@ -85,9 +85,7 @@ public struct DynamicCollection: Sendable, Opaque {
   /// - Throws: `brokenReference` where another record refers to it, and refuses that; `full`,
   ///   `readOnly`, `closed`.
   @discardableResult
-  public func remove(_ id: RecordID) throws -> Bool {
-    try store.write { tx in try tx.delete(id, plan) }
-  }
+  public func remove(_ id: RecordID) throws -> Bool { try store.write { tx in try tx.delete(id, plan) } }
 
   /// How many records there are, those that can't be read among them.
   public var count: Int {

@@ -267,9 +267,7 @@ extension RecordEncoder {
   mutating func chooseKeys(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) {
     for place in fields.indices {
       let field = fields[place]
-      guard field.source != .carried, field.index >= 0, plan.fields[field.index].isKeyChosen else {
-        continue
-      }
+      guard field.source != .carried, field.index >= 0, plan.fields[field.index].isKeyChosen else { continue }
       let reference = try choice(for: field.index, id, plan).keys.last ?? 0
       if field.source == .fresh { fields[place].entry.keyReference = reference }
       guard fields[place].entry.keyReference == reference else {

@@ -13,9 +13,7 @@ struct FingerprintKey: Equatable, Sendable, BitwiseCopyable {
 
   /// The fingerprint of an id.
   @inline(__always)
-  func fingerprint(of id: ID16) -> UInt64 {
-    sipHash(id, compressionRounds: 1, finalizationRounds: 3) & mask
-  }
+  func fingerprint(of id: ID16) -> UInt64 { sipHash(id, compressionRounds: 1, finalizationRounds: 3) & mask }
 
   /// SipHash of an id's 16 bytes (Aumasson and Bernstein, 2012), with the rounds that are asked for.
   @inline(__always)

@@ -116,9 +116,7 @@ extension StoredOrderHead {
     since = bytes.load(UInt64.self, at: 24)
     salt = bytes.load(UInt64.self, at: Self.saltOffset)
     guard keyCount <= UInt64(CheckpointHead.maximumEntryCount), since <= UInt64(FormatLimits.maximumSequence)
-    else {
-      return nil
-    }
+    else { return nil }
     self.keyCount = Int(keyCount)
   }
 

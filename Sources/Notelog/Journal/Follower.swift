@@ -116,9 +116,7 @@ struct Follower: ~Copyable {
         place.offset = end
       case .footer(let end):
         guard end + Layout.trailerByteCount == byteCount else { return false }
-        guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else {
-          return false
-        }
+        guard try Trailer.read(file, byteCount: byteCount)?.footerOffset == place.offset else { return false }
         if segment.kind == .recovered { try pass(&units.reader, footerAt: place.offset) }
         return true
       case .none:

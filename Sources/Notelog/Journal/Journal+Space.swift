@@ -62,9 +62,7 @@ extension Journal {
     guard options.compactsAutomatically else { return }
     let promised = log.space.promisedGrowth
     if log.space.room() < promised { waitForRoom(growth(by: 0), leavesPromised: true) }
-    guard isTime, !isKept, log.space.isDue, isWorthCompacting(), compactor.enterIfFree() else {
-      return
-    }
+    guard isTime, !isKept, log.space.isDue, isWorthCompacting(), compactor.enterIfFree() else { return }
     defer { compactor.leave() }
     guard holdsLock else { return }
     let budget = WorkBudget(byteCount: Self.compactedPerWritten * max(interval, byteCount))

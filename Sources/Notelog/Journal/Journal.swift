@@ -67,9 +67,7 @@ final class Journal: Sendable {
 
 extension Journal {
   /// Everything that is known to be damaged: what opening found, and what reading came upon since.
-  var damages: [Finding] {
-    report.damages + damageLog.damages.filter { !report.damages.contains($0) }
-  }
+  var damages: [Finding] { report.damages + damageLog.damages.filter { !report.damages.contains($0) } }
 
   /// What is known of damage, in a word.
   var verdict: Verdict {

@@ -264,9 +264,7 @@ extension Snapshot {
 
   /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is
   /// visible, the file of a writer that was killed may hold anything, until its recovery has cut it.
-  func scanEnd(of segment: Segment) -> Int {
-    segment.number == end.segment ? end.offset : segment.visibleEnd
-  }
+  func scanEnd(of segment: Segment) -> Int { segment.number == end.segment ? end.offset : segment.visibleEnd }
 }
 
 extension Segment {

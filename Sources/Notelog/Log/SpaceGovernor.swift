@@ -179,9 +179,7 @@ final class SpaceGovernor: Sendable {
   // while it is written, so writers wait when that room is all that is left.
 
   /// The bytes of the finished segments and of the head, with what was preallocated for it.
-  private var byteCount: Int {
-    catalog.segments.finishedByteCount + headByteCount.load(ordering: .relaxed)
-  }
+  private var byteCount: Int { catalog.segments.finishedByteCount + headByteCount.load(ordering: .relaxed) }
 
   /// What is taken beside what lives, or is kept.
   var wastedByteCount: Int { byteCount - catalog.remainingByteCount }

@@ -191,9 +191,7 @@ final class ChangeSubscription: Sendable, Opaque {
   }
 
   /// What waits first; nil where nothing does.
-  func poll() -> RecordChanges? {
-    state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
-  }
+  func poll() -> RecordChanges? { state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() } }
 
   /// The next changes; nil at the end, and where the task is cancelled.
   func next() async -> RecordChanges? {

@@ -65,9 +65,7 @@ struct Examination {
   private var headers: [SegmentHeader] { survey.segments.values.map(\.header) }
 
   /// Where the frames of one of the log's segments end that count: at the break, or with the segment.
-  func framesEnd(of segment: FoundSegment) -> Int {
-    segment.number == end.segment ? end.offset : segment.end
-  }
+  func framesEnd(of segment: FoundSegment) -> Int { segment.number == end.segment ? end.offset : segment.end }
 
   /// The log's last segment that is not cut.
   var newest: FoundSegment? { log.last }
@@ -339,9 +337,7 @@ extension Examination {
     let sources = newest.map { $0.header.kind == .recovered ? $0.header.sources : [] } ?? []
     let unfinished = Set(sources.map(\.segment))
     for source in sources {
-      guard let found = survey.segments[source.segment], found.byteCount < source.offset else {
-        continue
-      }
+      guard let found = survey.segments[source.segment], found.byteCount < source.offset else { continue }
       noteTruncated(source.segment, at: found.byteCount, to: source.offset)
     }
     for entry in live.entries {

@@ -212,9 +212,7 @@ struct Recovery {
     var frameCount = 0
     try walk.forEachFrame(of: range) { (header, payload, _) throws(StorageError) in
       // It was whole a moment ago; a disk that says otherwise now must not be copied from.
-      guard header.accepts(payload) else {
-        throw StorageError(.read, name, errno: SystemErrno.inputOutput)
-      }
+      guard header.accepts(payload) else { throw StorageError(.read, name, errno: SystemErrno.inputOutput) }
       if header.kind == .liveChange { return }
       try builder.append(header, payload)
       frameCount += 1

@@ -8,9 +8,7 @@ extension Query {
   /// which nobody knows yet that it can't be read. A query with ``onDamage(_:)`` reads all of them.
   ///
   /// - Throws: `CancellationError` where the task was cancelled; what `entries()` throws.
-  public func count() throws -> Int {
-    try search().count()
-  }
+  public func count() throws -> Int { try search().count() }
 }
 
 extension Query where R: Record {

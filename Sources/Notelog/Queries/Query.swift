@@ -108,9 +108,7 @@ public struct Query<R>: Sendable, Opaque {
   /// see `explain()`.
   ///
   /// The query has to be sorted as the one that the cursor is of; conditions may be others.
-  public func after(_ cursor: QueryCursor) -> Query {
-    changing { $0.cursor = cursor }
-  }
+  public func after(_ cursor: QueryCursor) -> Query { changing { $0.cursor = cursor } }
 }
 
 // MARK: - What queries are asked of.

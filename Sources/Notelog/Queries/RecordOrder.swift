@@ -83,9 +83,7 @@ struct RecordOrder: Sendable {
     var isByKeys: Bool { comparison == nil }
 
     /// The sort key in a cursor's.
-    func sortKey(of key: QueryCursor.Key) -> [UInt8] {
-      isByName ? Array(key.value.dropFirst()) : key.value
-    }
+    func sortKey(of key: QueryCursor.Key) -> [UInt8] { isByName ? Array(key.value.dropFirst()) : key.value }
 
     /// Whether it is a field by its name: whoever knows no type has no initial value.
     fileprivate var isByName: Bool { initial == nil }

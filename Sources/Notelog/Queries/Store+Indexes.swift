@@ -67,9 +67,7 @@ extension Search {
     for reference in plan.fields[source].keys {
       guard let key = try? store.vault.sealingKey(KeyReference(rawValue: reference)) else { return nil }
       for value in values {
-        guard let digest = try? plan.storedDigest(value.rawSpan, source, under: key) else {
-          return nil
-        }
+        guard let digest = try? plan.storedDigest(value.rawSpan, source, under: key) else { return nil }
         ranges.append(KeyRange(of: digest))
       }
     }

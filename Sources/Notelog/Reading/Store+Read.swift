@@ -100,9 +100,7 @@ extension Store {
   }
 
   /// The changes of all records, of whatever collection, commit by commit: as `changes(of:_:)`.
-  public func changes() -> Changes {
-    Changes(subscription: observe(ChangeSubscription(nil, nil)))
-  }
+  public func changes() -> Changes { Changes(subscription: observe(ChangeSubscription(nil, nil))) }
 
   /// Has changes delivered from now on.
   @discardableResult

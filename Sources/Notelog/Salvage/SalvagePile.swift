@@ -328,9 +328,7 @@ struct SalvageFile {
   }
 
   /// A reader of its frames; only once the salt is known.
-  func reader() -> SegmentReader {
-    SegmentReader(file, salt: salt ?? SegmentSalt(0), end: byteCount)
-  }
+  func reader() -> SegmentReader { SegmentReader(file, salt: salt ?? SegmentSalt(0), end: byteCount) }
 
   /// Goes through its frames, up to a limit; only once the salt is known.
   func walk(from start: Int = Layout.firstFrameOffset, to limit: Int = .max) -> SegmentWalk {

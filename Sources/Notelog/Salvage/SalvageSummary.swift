@@ -58,9 +58,7 @@ public struct SalvageSummary: Sendable {
   /// Files of other stores, which were left out.
   public var foreign: [String] { others.map(\.name) }
   /// The stores that these are of.
-  public var foreignStores: [String] {
-    Set(others.map(\.storeID)).sorted().map { RecordID($0).description }
-  }
+  public var foreignStores: [String] { Set(others.map(\.storeID)).sorted().map { RecordID($0).description } }
   /// How many losses there are; the first hundred thousand are in ``losses``.
   public internal(set) var lossCount = 0
   /// What could not be saved.

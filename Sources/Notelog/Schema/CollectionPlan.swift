@@ -120,9 +120,7 @@ final class CollectionPlan: Sendable {
     guard
       !fields[index].isSealed || keys.contains(entry.keyReference)
         || isNewer(entry.keyReference, than: keys)
-    else {
-      throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had")
-    }
+    else { throw NotelogError(.tampered, "\(place(index, id)): sealed under a key that the field never had") }
   }
 
   /// Whether a generation is one of a key that a field lists: one that came after this plan was made.

@@ -124,9 +124,7 @@ extension StoredSchema {
 
 extension CollectionPlan {
   /// Whether an index is one of digests.
-  func isOfDigests(_ name: OrderName) -> Bool {
-    digests.contains { fields[$0.digest].number == name.field }
-  }
+  func isOfDigests(_ name: OrderName) -> Bool { digests.contains { fields[$0.digest].number == name.field } }
 
   /// The field of a field's digests.
   func digest(of source: Int) -> Int? { digests.first { $0.source == source }?.digest }
@@ -134,9 +132,7 @@ extension CollectionPlan {
   /// What an index is of, in words.
   func name(ofIndexed number: UInt16) -> String {
     guard let index = index(of: number) else { return "" }
-    guard let source = digests.first(where: { $0.digest == index })?.source else {
-      return fields[index].name
-    }
+    guard let source = digests.first(where: { $0.digest == index })?.source else { return fields[index].name }
     return "digests of \(fields[source].name)"
   }
 

@@ -414,9 +414,7 @@ public struct Unique<R: Record> {
   let paths: [any PartialKeyPath<R> & Sendable]
 
   /// No two records have the same value in a field.
-  public init<Value: FieldValue>(_ path: FieldKeyPath<R, Value>) {
-    paths = [path]
-  }
+  public init<Value: FieldValue>(_ path: FieldKeyPath<R, Value>) { paths = [path] }
 
   /// No two records have the same two values in two fields.
   public init<First: FieldValue, Second: FieldValue>(

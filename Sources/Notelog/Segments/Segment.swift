@@ -118,9 +118,7 @@ final class Segment: Sendable {
 
   /// Up to where its bytes never change again: all of them once it is finished, and until then what was
   /// written to it and is visible, as far as that is known.
-  var visibleEnd: Int {
-    cutEnd ?? entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring)
-  }
+  var visibleEnd: Int { cutEnd ?? entry?.byteCount ?? figures.visibleEnd.load(ordering: .acquiring) }
 
   /// The length of its file, once it is finished.
   var byteCount: Int { entry?.byteCount ?? 0 }

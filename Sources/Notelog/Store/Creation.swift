@@ -57,9 +57,7 @@ struct Creation {
     // Whoever held the mark before may have come to the end meanwhile.
     guard Self.isUnfinished(names), names.allSatisfy(Self.isOurs), Self.isMark(mark),
       !(try fromStorage(Survey.contents(of: storage)).hasRecords)
-    else {
-      throw Self.notEmpty(names)
-    }
+    else { throw Self.notEmpty(names) }
     try clear()
   }
 

@@ -244,9 +244,7 @@ struct SchemaFinding: Sendable, Equatable {
   var strayCount = 0
 
   /// Whether it is more than a change that reached one of the places only.
-  var isDamage: Bool {
-    file.isDamage || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0
-  }
+  var isDamage: Bool { file.isDamage || !servedByFile.isEmpty || !lost.isEmpty || strayCount > 0 }
 
   /// The finding in words.
   var words: String {

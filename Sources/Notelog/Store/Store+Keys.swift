@@ -75,9 +75,7 @@ extension Store {
   func trustSchemas(_ isVerified: Bool) { _ = schemasAreVerified.exchange(isVerified) }
 
   /// Locks keys: their memory is wiped, and reading what they seal throws `locked`.
-  public func lock(_ scope: LockScope = .whenUnlocked) {
-    vault.lock(everything: scope == .everything)
-  }
+  public func lock(_ scope: LockScope = .whenUnlocked) { vault.lock(everything: scope == .everything) }
 
   /// Why values can't be sealed under a key now, and may later, or on another device; nil where they can.
   func lockRefusal(of key: UInt32) -> CryptoError? {

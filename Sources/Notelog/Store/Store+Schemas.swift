@@ -280,9 +280,7 @@ struct SchemaRegistry: Sendable {
 
 extension [UInt16: SchemaRegistry.Stored] {
   /// The schemas in order of their collections, for their MACs to be checked.
-  var sealed: [SealedSchema] {
-    sorted { $0.key < $1.key }.map { ($0.value.bytes, $0.value.mac) }
-  }
+  var sealed: [SealedSchema] { sorted { $0.key < $1.key }.map { ($0.value.bytes, $0.value.mac) } }
 }
 
 // MARK: - Record types compared with the stored schemas, before any of them is used.

@@ -273,9 +273,7 @@ extension Store {
     do { return try batch.commit(durability) } catch let error as NotelogError {
       // Where keys or rules changed meanwhile, once more by the new ones: what can be gone through twice.
       guard error.code == .conflict, !isInForce(batch.collection), let again = records as? [R]
-      else {
-        throw error
-      }
+      else { throw error }
       batch.removeAll()
       for record in again { try batch.put(record) }
       return try batch.commit(durability)

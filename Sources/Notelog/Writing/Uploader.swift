@@ -233,7 +233,5 @@ struct Uploader: ~Copyable {
   }
 
   /// Commits what has gathered. The commit that refers to it makes it durable.
-  private mutating func commit() throws(NotelogError) {
-    _ = try store.journal.commit(&batch, .buffered)
-  }
+  private mutating func commit() throws(NotelogError) { _ = try store.journal.commit(&batch, .buffered) }
 }

@@ -36,9 +36,7 @@ extension RawSpan {
   }
 
   /// Whether both spans hold the same bytes. Not in constant time.
-  public func elementsEqual(_ other: RawSpan) -> Bool {
-    byteCount == other.byteCount && compare(other) == 0
-  }
+  public func elementsEqual(_ other: RawSpan) -> Bool { byteCount == other.byteCount && compare(other) == 0 }
 
   /// Whether both spans hold the same bytes, but for the case of ASCII letters. Not in constant time.
   public func elementsEqualIgnoringCase(_ other: RawSpan) -> Bool {

@@ -37,9 +37,7 @@ public struct ID16: Hashable, Comparable, Sendable, BitwiseCopyable {
 
   /// What the compiler would write, but for that other modules inline it.
   @inlinable
-  public static func == (left: ID16, right: ID16) -> Bool {
-    left.low == right.low && left.high == right.high
-  }
+  public static func == (left: ID16, right: ID16) -> Bool { left.low == right.low && left.high == right.high }
 
   @inlinable
   public func hash(into hasher: inout Hasher) {

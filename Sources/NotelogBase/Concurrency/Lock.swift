@@ -105,9 +105,7 @@ private func guardedLayout<State: ~Copyable>(
   // SAFETY: made in init, and there until deinit.
   @inlinable
   @inline(__always)
-  func mutex(_ index: Int) -> PlacedMutex {
-    unsafe PlacedMutex(existingAt: memory + index * stride)
-  }
+  func mutex(_ index: Int) -> PlacedMutex { unsafe PlacedMutex(existingAt: memory + index * stride) }
 
   // SAFETY: as above.
   @inlinable

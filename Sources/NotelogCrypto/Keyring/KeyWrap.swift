@@ -19,9 +19,7 @@ extension WrappedKey {
   /// The place of a wrap that is still to be made.
   static var noWrap: [UInt8] { [UInt8](repeating: 0, count: wrapByteCount) }
 
-  private func additionalData(_ storeID: ID16) -> [UInt8] {
-    Array(Self.domain.utf8) + header + storeID.array
-  }
+  private func additionalData(_ storeID: ID16) -> [UInt8] { Array(Self.domain.utf8) + header + storeID.array }
 
   /// Wraps the entry's key.
   mutating func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16)

@@ -18,9 +18,7 @@ extension Keyring {
     guard bytes.starts(with: Self.magic) else { throw .damagedKeyring(.magic) }
     guard bytes.rawSpan.load(UInt32.self, at: 12) == bytes.count else { throw .damagedKeyring(.length) }
     guard try OpenSSL.sha256(Array(bytes.dropLast(Self.digestSize))) == Array(bytes.suffix(Self.digestSize))
-    else {
-      throw .damagedKeyring(.digest)
-    }
+    else { throw .damagedKeyring(.digest) }
     let end = bytes.count - Self.macSize - Self.digestSize
     var reader = KeyringCursor(bytes.rawSpan.extracting(first: end), failure: Self.fault)
     _ = try reader.array(Self.magic.count)
@@ -144,9 +142,7 @@ extension Keyring {
   }
 
   /// What an opening for reading goes by where neither file serves: a keyring without slots and keys.
-  package static func none(of storeID: ID16) -> Keyring {
-    Keyring(storeID: storeID)
-  }
+  package static func none(of storeID: ID16) -> Keyring { Keyring(storeID: storeID) }
 
   /// Whether a credential opens all of it, and whoever made its MACs had the root that it leads to. A grant
   /// can't tell.

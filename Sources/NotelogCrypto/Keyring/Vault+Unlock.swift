@@ -62,9 +62,7 @@ extension Vault {
     try state.withLock { state throws(CryptoError) in
       // Whoever locked the vault while scrypt was at work meant it; whoever changed the root, too.
       guard lockCount == state.lockCount, isOther || state.keyring.rootGeneration == keyring.rootGeneration
-      else {
-        throw .lockedMeanwhile
-      }
+      else { throw .lockedMeanwhile }
       // A change adopted meanwhile was made from the other copy: it is not to be undone.
       guard !isOther || state.other != nil else { throw .tamperedKeyring }
       if isOther {

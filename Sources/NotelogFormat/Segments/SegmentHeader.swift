@@ -79,9 +79,7 @@ package struct SegmentHeader: Equatable, Sendable {
     }
     let sourceCount = Int(bytes.load(UInt32.self, at: 72))
     guard sourceCount <= FormatLimits.maximumSources, bytes.extracting(80 + 8 * sourceCount..<480).isZero
-    else {
-      throw .notAHeader
-    }
+    else { throw .notAHeader }
     self.kind = kind
     writeFlags = bytes.load(UInt32.self, at: 16)
     number = bytes.load(UInt32.self, at: 20)
