@@ -77,8 +77,7 @@ extension Store {
   /// closure runs elsewhere, and waits for disks and other writers there.
   @discardableResult
   public func write<Result: Sendable>(
-    _ durability: Durability = .durable,
-    _ body: @escaping @Sendable (inout Transaction) throws -> Result
+    _ durability: Durability = .durable, _ body: @escaping @Sendable (inout Transaction) throws -> Result
   ) async throws -> Result {
     try await offPool { try self.write(durability, body) }
   }

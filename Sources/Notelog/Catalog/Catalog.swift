@@ -207,8 +207,7 @@ final class Catalog: Sendable {
   func note(_ known: Location, of id: ID16, supersededBy sequence: UInt64) {
     guard oldVersions.isNeeded, !known.isTombstone, let segment = segments[known.segment] else { return }
     oldVersions.note(
-      id,
-      OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
+      id, OldVersion(sequence: known.sequence, supersededBy: sequence, place: known.place, segment: segment))
   }
 
   /// The segments that a snapshot looks for records in: no frame is in two of them. The caller holds

@@ -157,8 +157,7 @@ struct Opening: ~Copyable {
     let byteCount = chunks.reference.byteCount
     guard byteCount <= Limits.recordBytes + 1 else {
       throw NotelogError(
-        .limitExceeded,
-        "\(plan.place(index, id)) has \(byteCount) bytes, more than can be read at once"
+        .limitExceeded, "\(plan.place(index, id)) has \(byteCount) bytes, more than can be read at once"
       ).of(id)
     }
     opener.metrics.count(0)

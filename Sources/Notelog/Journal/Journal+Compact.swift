@@ -184,8 +184,7 @@ extension Journal {
       candidates.append(
         CompactionCandidate(
           segment: segment, byteCount: segment.byteCount,
-          remainingByteCount: catalog.remainingByteCount(of: segment),
-          age: next > last ? next - last : 1))
+          remainingByteCount: catalog.remainingByteCount(of: segment), age: next > last ? next - last : 1))
     }
     compactor.state.withLock { $0.lastSequences = found }
     if log.space.isTight { return candidates.single(run.share) }
@@ -248,8 +247,7 @@ extension Journal {
     }
     let segment = Segment(
       number: number, kind: log.branch.compactedKind, salt: SegmentSalt(output.entry.salt), file: file,
-      entry: output.entry,
-      figures: Segment.Figures(isNew: true))
+      entry: output.entry, figures: Segment.Figures(isNew: true))
     do { try publish(LiveChange(added: [output.entry], removed: sources.map(\.number))) } catch {
       // Where there was no room for it, nothing names the output.
       if error.code == .full { try? storage.unlink(FileName.segment(number)) }

@@ -20,8 +20,7 @@ extension Journal {
     }
     let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))
     let journal = Journal(
-      storage, options: options, catalog: catalog, storeID: storeID,
-      branch: options.newBranch(),
+      storage, options: options, catalog: catalog, storeID: storeID, branch: options.newBranch(),
       state: LogState(), lock: lock, report: RecoveryReport())
     let held = journal.log.enterGate()
     defer { journal.log.leaveGate() }

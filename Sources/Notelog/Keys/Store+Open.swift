@@ -160,8 +160,7 @@ extension Store {
       in: storage, storeID: id.bytes, options: options.journal(telling: events))
     let store = Store(
       journal: journal, storage: storage, vault: vault, finding: TwinFinding(),
-      schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage)),
-      events: events)
+      schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage)), events: events)
     store.trustSchemas(true)
     store.beginFollowing()
     store.beginSharing(options)

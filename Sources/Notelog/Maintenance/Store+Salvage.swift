@@ -115,8 +115,7 @@ extension Store {
     options.isReadOnly = true
     let schemas = try withJournal(of: target, options) { journal throws(NotelogError) in
       try SchemaCopies(
-        of: journal, and: SchemaFile(storage: source),
-        stale: Set(summary.olderVersions.map(\.bytes)))
+        of: journal, and: SchemaFile(storage: source), stale: Set(summary.olderVersions.map(\.bytes)))
     }
     if schemas.chosen.isEmpty { return schemas }
     if !schemas.fromFile.isEmpty {

@@ -205,8 +205,7 @@ struct Survey {
     if second != header { badCopies.append(Layout.headerCopyOffset) }
     return FoundSegment(
       number: number, file: file, byteCount: byteCount, header: header, badCopies: badCopies,
-      trailer: trailer,
-      isIncomplete: isIncomplete)
+      trailer: trailer, isIncomplete: isIncomplete)
   }
 
   /// The header at a place of a file, if there is one.

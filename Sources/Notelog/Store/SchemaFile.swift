@@ -147,8 +147,7 @@ struct SchemaCopies: Sendable {
   ///   - stale: Schemas' records that may not be the newest, beside those that the log itself says it of.
   /// - Throws: `closed`.
   init(
-    of journal: Journal, and file: SchemaFile, _ vault: Vault? = nil,
-    stale: Set<ID16> = []
+    of journal: Journal, and file: SchemaFile, _ vault: Vault? = nil, stale: Set<ID16> = []
   ) throws(NotelogError) {
     var buffer = ReadBuffer()
     var possiblyStale: Set<UInt16> = []

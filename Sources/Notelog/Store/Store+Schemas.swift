@@ -133,13 +133,11 @@ extension Store {
     _ declared: CollectionDescription, pending: StoredSchema?, after highest: UInt16,
     besides orphans: inout Set<UInt16>?, _ migration: MigrationStage = .none
   ) throws(NotelogError) -> (schema: StoredSchema, isChanged: Bool, isComplete: Bool) {
-    let known =
-      pending ?? registry.withLock { $0.find(declared)?.plan.schema }
+    let known = pending ?? registry.withLock { $0.find(declared)?.plan.schema }
     guard var schema = known else {
       if orphans == nil {
         let stored = registry.withLock { Set($0.byNumber.keys) }.union([SchemaRecord.collection])
-        orphans = try Set(
-          journal.snapshot().recordCounts(besides: stored).keys)
+        orphans = try Set(journal.snapshot().recordCounts(besides: stored).keys)
       }
       let number = try registry.withLock { registry throws(NotelogError) in
         try registry.nextNumber(after: highest, besides: orphans ?? [])
@@ -153,8 +151,7 @@ extension Store {
       return (schema, true, true)
     }
     let canCreate = isUnlocked
-    let isChanged = try schema.evolve(to: declared, migration) {
-      name, _ throws(NotelogError) in
+    let isChanged = try schema.evolve(to: declared, migration) { name, _ throws(NotelogError) in
       canCreate && !isShredded(name) ? try keyReference(creating: name) : try keyReference(name)
     }
     return (schema, isChanged, canCreate)

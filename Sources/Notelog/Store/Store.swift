@@ -45,8 +45,7 @@ public final class Store: Sendable, Opaque, CustomStringConvertible {
   let sharingThread = Lock<SharingThread?>(nil)
 
   init(
-    journal: Journal, storage: any Storage, vault: Vault,
-    finding: TwinFinding,
+    journal: Journal, storage: any Storage, vault: Vault, finding: TwinFinding,
     schemas: SchemaCopies, events: EventTeller? = nil
   ) {
     self.events = events

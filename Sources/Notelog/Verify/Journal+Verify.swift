@@ -285,8 +285,7 @@ struct SegmentVerifier: ~Copyable {
   }
 
   private mutating func checkFrames(
-    _ walk: inout SegmentWalk,
-    _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void
+    _ walk: inout SegmentWalk, _ inspect: (FrameHeader, Int, RawSpan, ID16?) throws(StorageError) -> Void
   ) throws(StorageError) {
     var transaction = (start: walk.next, frameCount: 0)
     while true {

@@ -48,8 +48,7 @@ extension Vault {
   /// Opens what lies under a root that is this keyring's, as its MAC was verified; or under a grant's key.
   private func open(
     _ keyring: Keyring, _ opened: (key: SharedSecret, grant: UInt32), isOther: Bool,
-    _ schemas: [SealedSchema],
-    _ lockCount: Int
+    _ schemas: [SealedSchema], _ lockCount: Int
   ) throws(CryptoError) {
     let (key, grant) = opened
     var names: [UInt16: String] = [:]

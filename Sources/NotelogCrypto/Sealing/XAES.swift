@@ -35,8 +35,7 @@ struct XAES: ~Copyable {
   ///   - functions: What implements AES-256-GCM.
   /// - Throws: ``CryptoError/outOfMemory``, ``CryptoError/forked``, ``CryptoError/library``.
   init(
-    key: borrowing Secret, memory: SecretMemory = .shared,
-    _ functions: CipherFunctions = OpenSSL.functions
+    key: borrowing Secret, memory: SecretMemory = .shared, _ functions: CipherFunctions = OpenSSL.functions
   ) throws(CryptoError) {
     precondition(key.byteCount == 32)
     let page = try Secret(byteCount: Page.size, in: memory)
