@@ -53,9 +53,7 @@ extension Query where R == DynamicEntry {
   ///   by; with a limit, so many records.
   public func forEach(_ body: (DynamicEntry) throws -> Bool) throws {
     let search = try search()
-    try search.forEachInOrder(keeping: false) { record in
-      try search.dynamicEntry(record).map(body) ?? true
-    }
+    try search.forEachInOrder(keeping: false) { record in try search.dynamicEntry(record).map(body) ?? true }
   }
 
   /// The place of a record in the query's order, for ``after(_:)``.

@@ -150,9 +150,7 @@ extension Store {
   /// root, and those of before count no longer.
   func finishRootChange() throws {
     guard vault.isRootChangeUnfinished else { return }
-    try write { tx in
-      try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) }
-    }
+    try write { tx in try tx.storeSchemas { schema throws(NotelogError) in try self.followAll(&schema) } }
     try changeKeyring("finishing a change of the unlock root") { $0.finishRootChange() }
   }
 

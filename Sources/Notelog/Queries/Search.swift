@@ -141,9 +141,7 @@ struct Search: Sendable {
     if candidates == nil, order.parts.isEmpty {
       var records = try CandidateReader(self, nil)
       for id in try moment.records(in: plan.number).map(RecordID.init).sorted() {
-        let goesOn = try records.read(id, from: nil) { record, _ in
-          try hand(OwnedRecord(record))
-        }
+        let goesOn = try records.read(id, from: nil) { record, _ in try hand(OwnedRecord(record)) }
         guard goesOn ?? true else { return }
       }
       return
@@ -193,9 +191,7 @@ struct Search: Sendable {
       if group.count == 1 || isExact {
         // Nothing to be sorted: so it is with nearly all values.
         return try group.allSatisfy { entry in
-          try candidates.read(entry.id, from: entry) { record, _ in
-            try body(OwnedRecord(record))
-          } ?? true
+          try candidates.read(entry.id, from: entry) { record, _ in try body(OwnedRecord(record)) } ?? true
         }
       }
       // Entries that tie may have different values, where those are long, and are sorted by other fields.

@@ -7,9 +7,7 @@ extension Store {
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try reader(for: type)
     var buffer = ReadBuffer()
-    return try read(id, in: reader.plan.collection.number, &buffer).map {
-      Entry(stored: $0, reader: reader)
-    }
+    return try read(id, in: reader.plan.collection.number, &buffer).map { Entry(stored: $0, reader: reader) }
   }
 
   /// The records with these ids, in the same order; nil in the place of one that doesn't exist.

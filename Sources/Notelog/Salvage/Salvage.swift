@@ -409,9 +409,7 @@ extension Salvage {
   private mutating func noteMissingChunks() {
     for (value, record) in values.sorted(by: { $0.key < $1.key }) {
       let last = table.lastChunks[value]
-      let isWhole = last.map { last in
-        (0...last).allSatisfy { table.chunks[value]?[$0] != nil }
-      }
+      let isWhole = last.map { last in (0...last).allSatisfy { table.chunks[value]?[$0] != nil } }
       if isWhole != true { report.add(.largeValue, in: nil, record: record) }
     }
   }

@@ -12,9 +12,7 @@ struct UniqueRule: Sendable {
 
   init(_ numbers: [UInt16], in schema: StoredSchema) {
     let known = numbers.compactMap { schema.field($0) }
-    names = known.map { field in
-      schema.field(field.digestOf)?.name ?? field.name
-    }
+    names = known.map { field in schema.field(field.digestOf)?.name ?? field.name }
     // A key that leaves no room for another comes last.
     func byteCount(_ field: StoredField) -> Int { field.isDigest ? .max : field.type.fixedByteCount ?? 0 }
     let fields = known.sorted { byteCount($0) < byteCount($1) }

@@ -199,9 +199,7 @@ struct CollectionDescription: Sendable {
       return field.keyNames.isEmpty ? nil : "\(field.name) lists keys, and no field names one of them"
     }
     if field.key != nil { return "\(field.name) has a key, and a field that names another" }
-    let isText = fields.contains {
-      $0.name == keyField && $0.type == .text && !$0.isSealed && !$0.isOptional
-    }
+    let isText = fields.contains { $0.name == keyField && $0.type == .text && !$0.isSealed && !$0.isOptional }
     guard isText else {
       return "the key of \(field.name) is named by a field that is plain text, and not optional"
     }

@@ -264,8 +264,6 @@ struct FolderNames {
 extension FoundSegment {
   /// Where the medium has not given bytes that were asked for so far.
   var unreadableDamages: [Finding] {
-    ((file as? ForgivingFile)?.unreadable ?? []).map {
-      Finding(.unreadableBytes, segment: number, $0)
-    }
+    ((file as? ForgivingFile)?.unreadable ?? []).map { Finding(.unreadableBytes, segment: number, $0) }
   }
 }

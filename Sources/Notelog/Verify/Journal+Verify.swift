@@ -366,9 +366,7 @@ struct SegmentVerifier: ~Copyable {
     let known = Set(outcome.lost.map(\.offset))
     outcome.lost += listed.values.filter { !known.contains($0.offset) }.sorted { $0.offset < $1.offset }
     return isSame
-      && listed.values.allSatisfy { entry in
-        damaged.contains { $0.range.contains(entry.offset) }
-      }
+      && listed.values.allSatisfy { entry in damaged.contains { $0.range.contains(entry.offset) } }
   }
 }
 
