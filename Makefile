@@ -35,7 +35,7 @@ torture: libraries ## damage, links, kills and many segments from outside, on th
 fuzz: libraries ## everything that reads untrusted bytes, fuzzed: SECONDS=60 each, TARGETS='journal record'
 	SECONDS_EACH=$(SECONDS) scripts/fuzz $(TARGETS)
 
-model: ## all states of the models of sharing and compaction, where spin is installed: MODELS='lending pins'
+model: ## all states of the models of sharing, compaction and shipping, where spin is installed: MODELS='lending pins'
 	@if command -v spin >/dev/null; then Tests/Models/check $(MODELS); else echo "skipped: spin is not installed (apt-get install spin)"; fi
 
 lint: ## formatting and documentation of public declarations

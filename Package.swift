@@ -66,7 +66,7 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "NotelogJournalTests",
-      dependencies: below + ["CTestSupport", "Notelog", "NotelogTestSupport"],
+      dependencies: below + ["CTestSupport", "Notelog", "NotelogCrypto", "NotelogTestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "NotelogTests",

@@ -17,6 +17,7 @@ let package = Package(
     // Keys in, rows of text out; it knows of no store.
     .target(name: "TerminalUI", swiftSettings: house),
     .systemLibrary(name: "CLegacyCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .executableTarget(name: "Bucket", dependencies: [notelog], swiftSettings: house),
     .executableTarget(
       name: "MoveNotes", dependencies: [notelog, "CLegacyCrypto", "TerminalUI"], swiftSettings: house),
     .executableTarget(name: "PasswordManager", dependencies: [notelog, "TerminalUI"], swiftSettings: house),
@@ -27,7 +28,8 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        notelog, "CTerminal", "MoveNotes", "PasswordManager", "SecureNote", "TapOut", "TerminalUI", "Vault",
+        notelog, "Bucket", "CTerminal", "MoveNotes", "PasswordManager", "SecureNote", "TapOut", "TerminalUI",
+        "Vault",
       ],
       swiftSettings: house),
   ]

@@ -48,9 +48,7 @@ extension SystemStorage {
   /// - Returns: The number, which the caller, who is inside, may use until it leaves.
   fileprivate func reopen(_ descriptor: SystemDescriptor) throws(StorageError) -> Int32 {
     try pool.withLock { pool throws(StorageError) in
-      if descriptor.isClosed {
-        throw StorageError(.read, descriptor.path, errno: SystemErrno.badDescriptor)
-      }
+      if descriptor.isClosed { throw StorageError(.read, descriptor.path, errno: SystemErrno.badDescriptor) }
       if let number = descriptor.number { return number }
       pool.makeRoom(upTo: openFileLimit)
       let number = try openAgain(descriptor, &pool)

@@ -25,7 +25,7 @@ byte known, open, closable;
 byte serial;
 bool isPinned;
 
-/* Whoever would remove a segment asks all pins. `Storage.isPinned`. */
+/* Whoever would remove a segment asks all pins. `Storage.heldPins`. What a shipper's lets go is shipping.pml's: a reader's keeps all. */
 inline ask_pins(names, pin, answer) {
   names = pinNames; answer = false;
   pin = 1;

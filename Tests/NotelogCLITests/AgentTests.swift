@@ -94,11 +94,11 @@ let agentPrelude =
       mkfifo said; notelog agent --for 30m >said & read -r line <said; echo "${line##*/}"
       notelog unlock my.notelog --for 2h $quick
       notelog agent status --json | sed 's/.*"secondsLeft":1[78]../less than 30 minutes/'
-      for time in 0s 15 25h 1d -1s 99999999999s; do notelog unlock my.notelog --for=$time $quick 2>&1; done
+      for time in 0s 15 25h 2d -1s 99999999999s; do notelog unlock my.notelog --for=$time $quick 2>&1; done
       notelog unlock my.notelog --keep elsewhere $quick 2>&1
       """
-    let refused = ["0s", "15", "25h", "1d", "-1s", "99999999999s"].map {
-      "notelog: error: --for takes a time like 90s, 15m or 2h, up to 24h, not '\($0)'\n"
+    let refused = ["0s", "15", "25h", "2d", "-1s", "99999999999s"].map {
+      "notelog: error: --for takes a time like 90s, 15m, 12h or 30d, up to 24h, not '\($0)'\n"
     }
     try bench.expect(
       agentPrelude + script,

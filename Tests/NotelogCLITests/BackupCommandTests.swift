@@ -13,7 +13,8 @@ import Testing
     storePrelude + #"""
       lines() { for i in $(seq $1 $2); do printf '{"id":"00000000-0000-0000-0000-%012d","fields":{"title":"%s","body":"%060000d"}}\n' $i $i $i; done; }
       lines 1 50 | notelog import my.notelog $quick --batch 1
-      numbers() { sed -E 's/[0-9]+/N/g'; }
+      numbers() { sed -E 's/(object|segment)s? /\1s /g; s/[0-9]+/N/g'; }
+      back() { sed -E 's/^restored .*revision [0-9]+, branch [0-9a-f]{8}/restored as of T/'; }
 
       """#
 
@@ -29,18 +30,18 @@ import Testing
       notelog backup my.notelog backup | numbers
       lines 51 54 | notelog import my.notelog $quick
       first=$(du -sb backup | cut -f 1)
-      copied() { sed -E 's/.*"bytesCopied":([0-9]+).*/\\1/'; }
+      copied() { sed -E 's/.*"bytesPut":([0-9]+).*/\\1/'; }
       again=$(notelog backup my.notelog backup --json | copied); [ $((again * 2)) -lt $first ] && echo less
-      notelog restore backup back; notelog restore backup new --json
+      notelog restore backup back | back; notelog restore backup new --json | sed -E 's/"(time|branch)":"[^"]*"/"\\1":V/g' | numbers
       notelog dump my.notelog --json $quick >before
       notelog dump back --json $quick | cmp - before && notelog verify back $quick >/dev/null && echo same
       id=$(notelog add back title=more $quick) && notelog get back $id title $quick; echo
       """
     let expected = """
-      N segments copied, N there already; N bytes copied and verified
+      N objects copied, N segments there already; N bytes copied and verified
       less
-      restored and verified
-      {"findings":[]}
+      restored as of T
+      {"revision":N,"time":V,"branch":V,"findings":[]}
       same
       more
 
@@ -58,13 +59,13 @@ import Testing
       notelog backup my.notelog backup | numbers
       lines 61 61 >&3
       exec 3>&-; wait
-      notelog restore backup back
+      notelog restore backup back | back
       notelog list back -f title -w title=60 $quick | wc -l
       notelog verify back $quick | grep verdict
       """
     let expected = """
-      N segments copied, N there already; N bytes copied and verified
-      restored and verified
+      N objects copied, N segments there already; N bytes copied and verified
+      restored as of T
       1
       verdict    sound
 
@@ -92,33 +93,44 @@ import Testing
       notelog restore other new 2>/dev/null; echo $?
       notelog restore backup my.notelog 2>/dev/null; echo $?
       notelog restore nowhere new 2>/dev/null; echo $?
-      notelog restore backup back && notelog list back -f title $quick | wc -l
+      notelog restore backup back | back && notelog list back -f title $quick | wc -l
       """
-    try expect(script, .init(out: "2\n10\n10\n2\n10\nrestored and verified\n50\n"))
+    try expect(script, .init(out: "2\n10\n10\n2\n10\nrestored as of T\n50\n"))
   }
 
   @Test func `a backup is verified, and damage in it exits 1 and costs no more than it must`() throws {
     let script = """
       notelog backup my.notelog backup >/dev/null
-      notelog verify backup | sed -E 's/[0-9a-f-]{36}/ID/' | grep -E '^(backup|verdict)'; notelog verify backup >/dev/null; echo $?
-      notelog verify backup --json $quick | grep -o '"condition":"sound"\\|"backupParts":[0-9]*'
-      for name in manifest manifest.copy keyring keyring.copy $(cd backup; ls | grep end); do
+      notelog verify backup | numbers | grep -E '^(archive|verdict)'; notelog verify backup >/dev/null; echo $?
+      notelog verify backup --json $quick | grep -o '"condition":"sound"\\|"archivedObjects":[0-9]*'
+      for name in $(cd backup; ls | grep -v store); do
         cp -r backup rotten; printf X | dd of=rotten/$name bs=1 seek=40 conv=notrunc status=none
-        notelog verify rotten >found 2>/dev/null; echo "$? $(grep -c '^finding' found)"
+        notelog verify rotten >found 2>/dev/null; echo "${name%%-*} $? $(grep -c '^finding' found)"
         notelog restore rotten new >/dev/null 2>&1; echo $?; notelog list new -f title $quick 2>/dev/null | wc -l
         rm -r rotten new
       done
       """
-    let each = ["1 1\n0", "1 1\n0", "1 1\n3", "1 1\n3", "1 2\n3"].map { "\($0)\n50\n" }.joined()
     let expected = """
-      backup     of store ID, 3 parts
+      archive    N objects, as of revision N
       verdict    sound
       0
       "condition":"sound"
-      "backupParts":3
+      "archivedObjects":3
+      k 1 2
+      3
+      0
+      l 1 1
+      3
+      50
+      l 1 1
+      3
+      50
+      p 1 1
+      3
+      50
 
       """
-    try expect(script, .init(out: expected + each))
+    try expect(script, .init(out: expected))
   }
 
   /// The good copy was removed.
@@ -126,27 +138,27 @@ import Testing
     let script = """
       notelog backup my.notelog backup >/dev/null
       rm my.notelog/000000000001.journal
-      notelog backup my.notelog backup >/dev/null 2>err; echo $?; grep -c 'segment 1, offset 0: the segment is missing' err
+      notelog backup my.notelog backup >/dev/null 2>err; echo $?; grep -c 'segment 1: the segment is missing' err
       notelog verify backup >/dev/null; echo $?
-      notelog restore backup back && notelog list back -f title $quick | wc -l
+      notelog restore backup back | back && notelog list back -f title $quick | wc -l
       """
-    try expect(script, .init(out: "3\n1\n0\nrestored and verified\n50\n"))
+    try expect(script, .init(out: "3\n1\n0\nrestored as of T\n50\n"))
   }
 
-  @Test func `a part that rotted is copied again by --check`() throws {
+  @Test func `an object that rotted is put again by --check`() throws {
     let script = """
       notelog backup my.notelog backup >/dev/null
-      part=backup/$(ls backup | grep '^1-')
-      printf X | dd of=$part bs=1 seek=90000 conv=notrunc status=none
+      object=backup/$(ls backup | grep '^l-' | head -1)
+      printf X | dd of=$object bs=1 seek=90000 conv=notrunc status=none
       notelog verify backup >/dev/null 2>err; echo $?; grep hint err
       notelog backup my.notelog backup --check | numbers; notelog backup my.notelog backup --check --json | numbers
       notelog verify backup >/dev/null; echo $?
       """
     let expected = """
       1
-      notelog: hint: make another backup
-      N segment copied (N damaged in the backup), N there already; N bytes copied and verified
-      {"segmentsCopied":N,"segmentsKept":N,"segmentsHealed":N,"bytesCopied":N,"findings":[]}
+      notelog: hint: 'notelog backup STORE backup --check' puts again what the store still has
+      N objects copied (N damaged in the backup), N segments there already; N bytes copied and verified
+      {"revision":N,"objectsPut":N,"segmentsKept":N,"objectsMended":N,"bytesPut":N,"gap":false,"findings":[]}
       0
 
       """
@@ -181,35 +193,34 @@ import Testing
     let script = """
       notelog backup my.notelog backup >/dev/null
       notelog key add my.notelog diary $quick
-      further() { sed -E 's/k-[0-9]{10}-[0-9a-f]{16}/K/'; }
-      notelog backup my.notelog backup 2>&1 | further | numbers
+      notelog backup my.notelog backup 2>&1 | numbers
       printf 'wrong\n' >wrong; chmod 600 wrong
       notelog backup my.notelog backup --password-file wrong; echo $?
       notelog restore backup back; echo $?; ls back 2>/dev/null | wc -l
       notelog restore backup back --password-file wrong 2>/dev/null; echo $?
-      notelog restore backup back $quick && notelog key list back $quick | wc -l
+      notelog restore backup back $quick | back && notelog key list back $quick | wc -l
       notelog verify backup $quick | grep verdict; ls backup | grep -c '^k-'
       notelog backup my.notelog backup $quick >/dev/null; ls backup | grep -c '^k-'
-      notelog restore backup again
+      notelog restore backup again | back
       """
     let out = """
-      notelog: note: keyring: 'K' lies beside the backup's keyring, and nobody with a key has checked it
-      N segments copied, N there already; N bytes copied and verified
+      notelog: note: the backup has several keyrings: 'restore' asks for the password, and 'backup' with it lets the others go
+      N objects copied, N segments there already; N bytes copied and verified
       12
       12
       0
       12
-      restored and verified
+      restored as of T
       2
       verdict    sound
+      2
       1
-      0
-      restored and verified
+      restored as of T
 
       """
     let err = """
       notelog: error: the password or key does not open this store
-      notelog: note: the backup holds 2 keyrings: which of them is the store's, only a password or key of it can tell
+      notelog: note: the archive holds 2 keyrings: which of them goes with the moment, only a password or key can tell
       notelog: error: a password is needed, and there is no terminal to ask on
       notelog: hint: give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'
 

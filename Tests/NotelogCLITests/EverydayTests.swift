@@ -29,7 +29,7 @@ import Testing
         list, ls              list the records of a collection
         search, find          list the records that hold a text
       remove\tremove records
-      restore\tmake a store of a backup
+      restore\tmake a store of an archive, as it was at any moment
       --limit
       4
       ID\t2026-11-26T00:00:00Z\tHello

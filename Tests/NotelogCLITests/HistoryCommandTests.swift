@@ -116,7 +116,7 @@ import Testing
       """
     let errors = """
       notelog: error: --keep-versions takes a time like 90s, 15m, 12h or 30d, not '30'
-      notelog: error: --purge and --dry-run exclude each other
+      notelog: error: --purge and --dry-run are both given, and one is enough
 
       """
     try expect(script, .init(out: expected, err: errors))

@@ -227,8 +227,7 @@ import Testing
 
       """
     let error = """
-      notelog: error: there is no class 'never'
-      notelog: hint: the classes are whenUnlocked, whenUnlockedThisDeviceOnly, afterFirstUnlock, afterFirstUnlockThisDeviceOnly, always, alwaysThisDeviceOnly
+      notelog: error: --class takes whenUnlocked, whenUnlockedThisDeviceOnly, afterFirstUnlock, afterFirstUnlockThisDeviceOnly, always or alwaysThisDeviceOnly, not 'never'
 
       """
     try expect(script, .init(out: expected, err: error))

@@ -158,7 +158,7 @@ import Testing
       cp -r my.notelog copy
       XDG_STATE_HOME=$PWD/other notelog key list my.notelog $quick
       notelog backup my.notelog backup 2>&1 >/dev/null
-      notelog restore backup restored 2>note; echo $?
+      notelog restore backup restored 2>note >out; echo $?; cut -d " " -f 1 out
       sed 's/key [0-9]*/key N/' note
       notelog key list restored $quick | tail -1
       notelog key shred my.notelog patient $quick --yes 2>&1 | sed 1,2d | head -c 40; echo
@@ -173,9 +173,9 @@ import Testing
       2  whenUnlocked, this device only  0 values, stayed on another device  here
       3  whenUnlocked  0 values  patient
       notelog: note: 1 key can be shredded: the backup leaves out the effaceable files, without which nothing under them opens
-      restored and verified
       0
-      notelog: note: key N opens with its file 00002.effaceable only, which no backup has: put it here if you kept it
+      restored
+      notelog: note: key N opens with its file 00002.effaceable only, which no archive has: put it here if you kept it
       3  whenUnlocked  0 values, its effaceable file is missing  patient
       notelog: note: What was read, exported o
       notelog: error: the key 'patient' was shredded before

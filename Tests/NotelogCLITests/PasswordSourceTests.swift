@@ -43,7 +43,7 @@ import Testing
     throws
   {
     let script = """
-      list --password-fd 7; list --password-fd 3 3</dev/null; echo | list --password-fd 0; list --password-fd x; list --password-fd -1
+      list --password-fd 7 7<&-; list --password-fd 3 3</dev/null; echo | list --password-fd 0; list --password-fd x; list --password-fd -1
       head -c 1025 /dev/zero | tr '\\0' a | list --password-fd 0; printf '\\377\\n' | list --password-fd 0
       """
     try expect(

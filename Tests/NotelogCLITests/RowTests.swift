@@ -104,7 +104,7 @@ import Testing
         && json.hasSuffix("\"fields\":{\"stars\":5}}\n"))
     try bench.expect(
       "notelog list films --json --tsv",
-      .init(64, err: "notelog: error: --tsv and --json are two forms: one is wanted\n"))
+      .init(64, err: "notelog: error: --tsv and --json are both given, and one is enough\n"))
     let zero = """
       printf 'a\\0b' | notelog set films cccc text=- --key-file key
       notelog list films --key-file key --null -f text -w 'title=or stars=5'

@@ -226,7 +226,7 @@ import Testing
     #expect(
       errors == [
         "notelog: error: --to is missing",
-        "notelog: error: 'full' is not empty",
+        "notelog: error: the folder 'full' is not empty",
         "notelog: error: there is no store at 'nowhere'",
         "notelog: error: there is nothing of a store in 'empty'",
         "notelog: error: the folder that it should lie in does not exist",

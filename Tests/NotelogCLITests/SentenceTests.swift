@@ -54,7 +54,7 @@ import Testing
           """))
   }
 
-  @Test func `a backup is called one, by every command that takes a store`() throws {
+  @Test func `an archive is called one, by every command that takes a store`() throws {
     let script = """
       notelog backup my.notelog copy >/dev/null
       for command in list info dump compact "key list" unlock "agent status"; do
@@ -66,7 +66,7 @@ import Testing
       "export XDG_RUNTIME_DIR=$PWD\n" + script,
       .init(
         out: """
-          notelog: error: 'copy' is a backup, and no store
+          notelog: error: 'copy' is an archive, and no store
           notelog: hint: 'notelog restore copy NEW' makes one of it
 
           """))

@@ -164,23 +164,24 @@ private final class Shared<State: Sendable>: Sendable {
       let figures = shop.store.info()
       #expect(figures.recordCount == 200 && figures.id == shop.store.info().id)
     },
-    Verb("backup and restore") { shop in
+    Verb("ship and restore") { shop in
       let place = shop.folder
       let told = Shared(Lock(0))
-      let first = try shop.store.backup(to: place["backup"]) { done, total in
+      let archive = FolderArchive(path: place["archive"])
+      let first = try shop.store.ship(to: archive) { done, total in
         told.value.withLock { $0 += done <= total ? 1 : 0 }
         return true
       }
-      #expect(first.copiedSegments > 4 && told.value.withLock { $0 } > 0)
-      let second = try Store.backup(of: place["store"], to: place["backup"], checkingAll: true)
+      #expect(first.putObjects > 4 && told.value.withLock { $0 } > 0)
+      let second = try Shipper(of: place["store"], to: archive).ship(checkingAll: true)
       #expect(second.keptSegments > 4 && second.findings.isEmpty)
-      #expect(try Store.restore(from: place["backup"], to: place["restored"]).isEmpty)
+      #expect(try Store.restore(from: archive, to: place["restored"]).findings.isEmpty)
       let condition = try Store.verify(
         at: place["restored"], unlocking: TemporaryFolder.key, threadCount: 2)
       #expect(condition.verdict == .sound && condition.openedCount == 400)
     },
     Verb("salvage") { shop in
-      let (from, to) = (shop.folder["backup"], shop.folder["salvaged"])
+      let (from, to) = (shop.folder["archive"], shop.folder["salvaged"])
       let summary = try Store.salvage(from: from, to: to)
       #expect(summary.recordCount >= 200)
     },
@@ -303,26 +304,27 @@ private final class Shared<State: Sendable>: Sendable {
 
   /// What leaves nothing behind, cancelled when it first tells of its progress.
   private static let stopped: [Verb<(Workshop, Cancel)>] = [
-    Verb("backup") { shop, cancel in
-      try shop.store.backup(to: shop.folder["backup 2"]) { _, _ in
+    Verb("ship") { shop, cancel in
+      try shop.store.ship(to: FolderArchive(path: shop.folder["archive 2"])) { _, _ in
         cancel()
         return true
       }
     },
-    Verb("backup(of:)") { shop, cancel in
-      try Store.backup(of: shop.folder["store"], to: shop.folder["backup 2"]) { _, _ in
+    Verb("a shipper's ship") { shop, cancel in
+      try Shipper(of: shop.folder["store"], to: FolderArchive(path: shop.folder["archive 2"])).ship { _, _ in
         cancel()
         return true
       }
     },
     Verb("restore") { shop, cancel in
-      try Store.restore(from: shop.folder["backup"], to: shop.folder["restored"]) { _, _ in
+      try Store.restore(from: FolderArchive(path: shop.folder["archive"]), to: shop.folder["restored"]) {
+        _, _ in
         cancel()
         return true
       }
     },
     Verb("salvage") { shop, cancel in
-      _ = try Store.salvage(from: shop.folder["backup"], to: shop.folder["salvaged"]) { _, _ in
+      _ = try Store.salvage(from: shop.folder["archive"], to: shop.folder["salvaged"]) { _, _ in
         cancel()
         return true
       }
@@ -361,14 +363,14 @@ private final class Shared<State: Sendable>: Sendable {
 
   @Test func `work that leaves nothing behind ends with its task`() async throws {
     let shop = try Workshop()
-    try shop.store.backup(to: shop.folder["backup"])
+    try shop.store.ship(to: FolderArchive(path: shop.folder["archive"]))
     for verb in Self.stopped {
       let error = await ending { cancel in try await shop.store.run { _ in try verb.use((shop, cancel)) } }
       #expect(error is CancellationError, "\(verb.name): \(String(describing: error))")
     }
     #expect(try shop.folder.names(in: "restored").isEmpty && shop.folder.names(in: "salvaged").isEmpty)
     #expect(throws: NotelogError(.notFound, "")) {
-      try Store.restore(from: shop.folder["backup 2"], to: shop.folder["restored"])
+      try Store.restore(from: FolderArchive(path: shop.folder["archive 2"]), to: shop.folder["restored"])
     }
     // A stream ends where its task does: what it gave by then is not the value.
     let (pieces, continuation) = AsyncStream<[UInt8]>.makeStream()
@@ -438,10 +440,10 @@ private final class Shared<State: Sendable>: Sendable {
     let shop = try Workshop()
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
-      _ = try await shop.store.run { try $0.backup(to: shop.folder["backup"]) }
+      _ = try await shop.store.run { try $0.ship(to: FolderArchive(path: shop.folder["archive"])) }
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(!FileManager.default.fileExists(atPath: shop.folder["backup"]))
+    #expect(!FileManager.default.fileExists(atPath: shop.folder["archive"]))
   }
 }

@@ -19,7 +19,7 @@ import Testing
     let store = try folder.create()
     try store.putAll([Note(title: "Clark")])
     let branch = store.info().branch
-    try store.backup(to: backup.path)
+    try store.ship(to: backup.archive)
     try store.close()
     let again = try folder.open()
     #expect(again.info().branch == branch)
@@ -30,7 +30,7 @@ import Testing
       if isSalvaged {
         _ = try Store.salvage(from: folder.path, to: copy.path)
       } else {
-        #expect(try Store.restore(from: backup.path, to: copy.path).isEmpty)
+        #expect(try Store.restore(from: backup.archive, to: copy.path).findings.isEmpty)
       }
       let opened = try copy.open()
       #expect(opened.info().id == again.info().id)
@@ -56,8 +56,8 @@ import Testing
     let branch = recovered.info().branch
     #expect(branch == store.info().branch)
     let (backup, copy) = (SimulatedDisk(), SimulatedDisk())
-    #expect(try Store.backup(crashed, to: backup).findings.isEmpty)
-    #expect(try Store.restore(backup, to: copy).isEmpty)
+    #expect(try Shipper(crashed, to: backup.archive).ship().findings.isEmpty)
+    #expect(try Store.restore(backup.archive, to: copy).findings.isEmpty)
     let restored = try Store.open(in: copy, unlocking: TemporaryFolder.key, options: Store.Options())
     #expect(restored.info().branch != branch)
     #expect(try restored.query(Note.self).count() == 1)

@@ -147,7 +147,7 @@ private struct Film: Record {
       ("suspend", { try store.suspend() }),
       ("resume", { try store.resume() }),
       ("refresh", { _ = try store.refresh() }),
-      ("backup", { _ = try store.backup(to: NSTemporaryDirectory() + "notelog-\(UUID().uuidString)") }),
+      ("ship", { _ = try store.ship(to: TemporaryFolder().archive) }),
     ]
   }
 

@@ -29,14 +29,14 @@ import Testing
   @Test func `a store whose mark was renamed is opened, is never erased, and verify says so`() throws {
     let (disk, note) = try Self.made()
     let backup = SimulatedDisk()
-    _ = try Store.backup(disk, to: backup) { _, _ in true }
+    _ = try Shipper(disk, to: backup.archive).ship()
     disk.replace("creating", with: Self.mark)
     disk.replace("created", with: nil)
     let before = disk.fileNames
     #expect(throws: NotelogError(.alreadyExists, "")) {
       try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
     }
-    #expect(throws: NotelogError(.alreadyExists, "")) { try Store.restore(backup, to: disk) }
+    #expect(throws: NotelogError(.alreadyExists, "")) { try Store.restore(backup.archive, to: disk) }
     #expect(throws: NotelogError(.alreadyExists, "")) {
       try Store.salvage(from: try Self.made().disk, to: disk)
     }

@@ -112,15 +112,15 @@ private struct Guest: Record {
         == "'\(folder.path)': there is no store here: no file in the folder is a segment of one")
     for body: () throws -> Void in [
       { _ = try Store.verify(at: folder.path) },
-      { _ = try Store.backup(of: folder.path, to: folder.path + "-backup") },
-      { _ = try Store.restore(from: folder.path, to: folder.path + "-restored") },
+      { _ = try Shipper(of: folder.path, to: FolderArchive(path: folder.path + "-archive")).ship() },
+      { _ = try Store.restore(from: folder.archive, to: folder.path + "-restored") },
       { _ = try Store.salvage(from: folder.path, to: folder.path + "-salvaged") },
       { try Store.forEachPiece(at: folder.path) { _ in } },
     ] {
       let error = try error(body)
       #expect(error.code == .notFound && error.message.contains("'\(folder.path)'"), "\(error)")
     }
-    for name in ["-backup", "-restored", "-salvaged"] {
+    for name in ["-archive", "-restored", "-salvaged"] {
       try? FileManager.default.removeItem(atPath: folder.path + name)
     }
   }
@@ -129,11 +129,11 @@ private struct Guest: Record {
   @Test func `a path that no folder can be at is to blame, and not the disk`() throws {
     let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
     try folder.create().close()
-    let backup = place.path + "/backup"
+    let backup = FolderArchive(path: place.path + "/backup")
     try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: false)
     let file = place.path + "/photo.jpg"
     try Data("photo".utf8).write(to: URL(filePath: file))
-    _ = try Store.backup(of: folder.path, to: backup)
+    _ = try Shipper(of: folder.path, to: backup).ship()
     func expect(_ words: String, at path: String, _ bodies: [() throws -> Void]) throws {
       for (number, body) in bodies.enumerated() {
         let error = try error(body)
@@ -152,7 +152,7 @@ private struct Guest: Record {
         words, at: path,
         [
           { _ = try Store.create(at: path, unlocking: TemporaryFolder.key) },
-          { _ = try Store.backup(of: folder.path, to: path) },
+          { _ = try Shipper(of: folder.path, to: FolderArchive(path: path)).ship() },
           { _ = try Store.restore(from: backup, to: path) },
           { _ = try Store.salvage(from: folder.path, to: path) },
         ])
@@ -164,8 +164,8 @@ private struct Guest: Record {
         words, at: path,
         [
           { _ = try Store.open(at: path, unlocking: TemporaryFolder.key) },
-          { _ = try Store.backup(of: path, to: backup) },
-          { _ = try Store.restore(from: path, to: place.path + "/new") },
+          { _ = try Shipper(of: path, to: backup).ship() },
+          { _ = try Store.restore(from: FolderArchive(path: path), to: place.path + "/new") },
           { _ = try Store.salvage(from: path, to: place.path + "/new") },
           { _ = try Store.verify(at: path) }, { try Store.forEachPiece(at: path) { _ in } },
         ])
@@ -277,7 +277,7 @@ private struct Guest: Record {
     try Data("mine".utf8).write(to: URL(filePath: taken.path + "/letter.txt"))
     for body: () throws -> Void in [
       { _ = try taken.create() },
-      { _ = try Store.backup(of: source.path, to: taken.path) },
+      { _ = try Shipper(of: source.path, to: taken.archive).ship() },
       { _ = try Store.salvage(from: source.path, to: taken.path) },
     ] {
       let error = try error(body)

@@ -91,8 +91,8 @@ import Testing
       store = try folder.open(nil)
     }
     // Backed up and restored without a key, it is the same, to the bit of what is sealed.
-    #expect(try store.backup(to: backup.path).findings.isEmpty)
-    #expect(try Store.restore(from: backup.path, to: restored.path).isEmpty)
+    #expect(try store.ship(to: backup.archive).findings.isEmpty)
+    #expect(try Store.restore(from: backup.archive, to: restored.path).findings.isEmpty)
     let copy = try restored.open(nil)
     #expect(try sealed(copy) == sealed(store))
     try copy.close()

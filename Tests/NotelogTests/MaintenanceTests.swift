@@ -239,4 +239,26 @@ extension TemporaryFolder {
     try writer.close()
     try reader.close()
   }
+
+  @Test func `compaction in steps, by budget and when due, gives space back`() throws {
+    let folder = try TemporaryFolder()
+    var options = Store.Options()
+    options.compaction = .automatic
+    let store = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
+    let notes = (0..<50).map { number in
+      Note(title: "title \(number)", body: (0..<200).map { _ in UUID().uuidString }.joined())
+    }
+    for round in 0..<30 {
+      try store.write(.buffered) { tx in
+        for note in notes { try tx.put(Note(id: note.id, title: "round \(round)", body: note.body)) }
+      }
+      let info = store.info()
+      #expect(info.byteCount <= info.liveByteCount * 3 / 2 + 3 << 20)
+    }
+    while try store.compact(.bytes(100_000)).isUnfinished {}
+    #expect(try !store.compactIfDue(.time(.seconds(1))))
+    #expect((store.info().bytesWrittenPerByteStored ?? 0) >= 1)
+    #expect(try store.query(Note.self).count() == 50)
+    try store.close()
+  }
 }

@@ -1,6 +1,7 @@
 // Stores in a folder that goes away with the test.
 
 import Foundation
+import NotelogTestSupport
 import Testing
 
 @testable import Notelog
@@ -13,6 +14,9 @@ final class TemporaryFolder {
     path = FileManager.default.temporaryDirectory.appending(path: "notelog-\(UUID().uuidString)").path()
   }
 
+  /// The archive that is in it.
+  var archive: FolderArchive { get throws { FolderArchive(path: path) } }
+
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   static let key = Credential.key([UInt8](repeating: 42, count: 32))
@@ -24,4 +28,9 @@ final class TemporaryFolder {
   func open(_ credential: Credential? = key) throws -> Store {
     try Store.open(at: path, unlocking: credential)
   }
+}
+
+extension SimulatedDisk {
+  /// The archive that is on it.
+  var archive: FolderArchive { FolderArchive(self) }
 }

@@ -36,7 +36,7 @@ import Testing
     return figures
   }
 
-  @Test(arguments: ["workloads", "sealing", "growth"])
+  @Test(arguments: ["workloads", "sealing", "growth", "shipping"])
   func `each mark of a chart has its measurement's value, in light and dark`(name: String) throws {
     var counts: Set<Int> = []
     for theme in ["light", "dark"] {

@@ -24,6 +24,7 @@ import shutil
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import samples
 import tool as tools
@@ -66,7 +67,12 @@ def parse(made, case):
     """A case as a violation's example names it: SAMPLE/FILE/KIND[@OFFSET[.BIT]]/VERB."""
     name, rest = case.split("/", 1)
     damage, verb = rest.rsplit("/", 1)
-    return made[name], Damage.parse(damage), [verb]
+    damage = Damage.parse(damage)
+    if name == "backup":
+        # Kind and number of an object are the same each time, and the rest of its name is not.
+        file = next(file for file in made[name].files if file[:12] == damage.file[:12])
+        damage = replace(damage, file=file)
+    return made[name], damage, [verb]
 
 
 def drawn(made, seed):
@@ -107,7 +113,8 @@ def all(made):
 def prove(tool, made, findings, folder, backups):
     """Without any damage, every verb has to be right: else the campaign would prove nothing."""
     for sample in made.values():
-        nothing = Damage("lock", "empty")
+        # What is empty can't be emptied.
+        nothing = Damage(min(sample.files, key=sample.files.get), "empty")
         attempt(tool, sample, nothing, sorted(verbsOf(sample)), random.Random(1), findings, folder, backups[sample.name], proof=True)
 
 

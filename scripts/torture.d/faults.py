@@ -1,5 +1,6 @@
 """The kinds of damage that are done to one file, and what each of them may cost at most."""
 
+import copy
 import os
 import re
 from dataclasses import dataclass
@@ -83,8 +84,8 @@ def aim(random, frames):
 
 def classOf(sample, file):
     """What a file is to the store: 'head', 'log', 'compacted', or its name."""
-    if sample.name == "backup" and file in sample.notes:
-        return "part .end" if file == sample.head else "part .segment"
+    if sample.name == "backup":
+        return file.split("-")[0] + "- object"
     if file == sample.head:
         return "head"
     if file in sample.notes:
@@ -127,6 +128,13 @@ class Cost:
         behind = [f.revision for f in self.sample.frames if f.file == first[0] and f.end > first[1] and f.revision]
         return min(behind, default=self.sample.nextRevision)
 
+    def asOf(self, answer):
+        """The same of a store that was made as it was at the moment which an answer names: what came later is excused."""
+        said = re.search(r"revision (\d+)", answer.out)
+        cost = copy.copy(self)
+        cost.tornFrom = int(said[1]) + 1 if said else self.tornFrom
+        return cost
+
     def floors(self):
         """The durable floors that the commit marks outside the damage name."""
         for frame in self.sample.frames:
@@ -148,7 +156,8 @@ class Cost:
         """Whether somebody still knows what is lost, so that the store has no reason to refuse: nothing is, or a frame's
         header names it, or the footer of a finished segment does."""
         if not self.isSegment:
-            return True
+            # An archive may have one keyring only.
+            return not self.damage.file.startswith("k-")
         if self.damage.kind in ("missing", "empty", "half"):
             return False
         if self.damage.file != self.sample.head or self.end <= FIRST_FRAME:
@@ -173,4 +182,4 @@ class Cost:
         if self.damage.file == "index":
             # A store without a checkpoint is as good.
             return self.damage.kind != "missing"
-        return self.damage.file in ("keyring", "keyring.copy", "manifest")
+        return self.damage.file.startswith(("keyring", "k-"))

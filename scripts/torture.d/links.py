@@ -52,7 +52,8 @@ def run(tool, folder, findings, settings):
 def plantable(sample, copy):
     """The names of a store or a backup, and others that it may come to have."""
     if sample is None:
-        return sorted({*os.listdir(copy), "manifest.partial", "lock", "keyring.partial"})
+        objects = os.listdir(copy)
+        return sorted({*objects, *(name + ".1f.partial" for name in objects), "k-0000000099-" + "0" * 16, "000000000009.journal"})
     last = int(sample.head.split(".")[0])
     # Of files that are alike one is enough.
     files = {classOf(sample, file): file for file in sorted(sample.files)}.values()

@@ -259,7 +259,7 @@ class Crowd:
         if answer.code == tools.BUSY and task.kind in ("import", "compact", *CHANGES):
             self.findings.count("busy")
             return
-        if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no backup" in answer.err:
+        if task.kind == "restore" and answer.code in (tools.NO_STORE, tools.FAILED) and "no archive" in answer.err:
             return
         if answer.trapped or answer.hung:
             self.report("hang" if answer.hung else "trap", task, answer)

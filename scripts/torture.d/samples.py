@@ -71,7 +71,7 @@ class Sample:
     def head(self):
         """The segment that is written to: the last one of the log, whatever a compaction was making when the store was killed."""
         log = [name for name, note in self.notes.items() if not note.startswith("compacted")]
-        return max(log, key=lambda name: int(re.match(r"\d+", name).group()))
+        return max(log, key=numberOf)
 
     def revisions(self, record):
         """Those of all versions of a record that are still in the files."""
@@ -157,13 +157,17 @@ class Maker:
 
 
 def backedUp(sample, folder):
-    """The backup of a sample, as a sample of its own: its parts have the frames of the segments that they are copies of."""
-    parts = {f"{int(name.split('-')[0]):012d}.journal": name for name in os.listdir(folder)
-             if name.endswith((".segment", ".end"))}
+    """The backup of a sample, as a sample of its own: its objects have the frames of the segments that they are copies of."""
+    parts = {f"{numberOf(name):012d}.journal": name for name in os.listdir(folder) if name[:2] in ("s-", "l-", "p-")}
     frames = [replace(frame, file=parts[frame.file]) for frame in sample.frames if frame.file in parts]
     return replace(
         sample, name="backup", folder=folder, frames=frames, files=sizes(folder),
         notes={parts[file]: note for file, note in sample.notes.items() if file in parts})
+
+
+def numberOf(name):
+    """The number of a segment, by the name of its file or object."""
+    return int(re.search(r"\d+", name).group())
 
 
 def sizes(folder):

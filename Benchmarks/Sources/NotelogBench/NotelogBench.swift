@@ -9,6 +9,7 @@ enum NotelogBench {
            \(ScaleCommand.usage)
            \(SharingCommand.usage)
            \(VaultCommand.usage)
+           \(ShippingCommand.usage)
            \(CountsCommand.usage)
            notelog-bench hotpath [--json] [--quick] [--case seal/64]
     """
@@ -22,6 +23,7 @@ enum NotelogBench {
       case "scale": try ScaleCommand(&arguments).run()
       case "sharing": try SharingCommand(&arguments).run()
       case "vault": try VaultCommand(&arguments).run()
+      case "shipping": try ShippingCommand(&arguments).run()
       case "counts": try CountsCommand(&arguments).run()
       case "hotpath": try hotPath(arguments)
       default: throw Failure(usage)

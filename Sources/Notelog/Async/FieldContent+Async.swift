@@ -43,9 +43,7 @@ extension Store {
     to path: FieldKeyPath<R, Value>, of id: RecordID, from pieces: Pieces
   ) async throws -> Upload<R> where Pieces.Element == [UInt8] {
     let uploading = try await offPool { UploadInProgress(try self.uploader(to: path, of: id)) }
-    for try await piece in pieces {
-      try await offPool { try uploading.append(piece) }
-    }
+    for try await piece in pieces { try await offPool { try uploading.append(piece) } }
     try Task.checkCancellation()
     return try await offPool { try uploading.finish(for: R.self) }
   }

@@ -51,10 +51,12 @@ public struct Finding: Sendable, Hashable {
     case closeMark
     /// Chunks of a large value that a live record refers to are not there.
     case chunks
-    /// A backup's file of the segment has not the bytes that it was given.
-    case backupFile
-    /// The log ends before its backup does.
-    case endsBeforeBackup
+    /// An object of an archive is not what its name says.
+    case archiveObject
+    /// The log ends before its archive does.
+    case endsBeforeArchive
+    /// The archive has other bytes than the log, of the same branch.
+    case partedFromArchive
     /// Bytes behind what is known to be durable, as a crash leaves them.
     case torn
     /// A file in which not one frame was found, or that can't be opened: it may be a link, or for others only.
@@ -108,9 +110,11 @@ public struct Finding: Sendable, Hashable {
     case .commitMark: "a commit mark does not match its transaction"
     case .closeMark: "the mark of the last close does not check"
     case .chunks: "a record refers to a large value of which chunks are missing"
-    case .backupFile: "the backup's file of the segment is not as it was written"
-    case .endsBeforeBackup:
-      "the store's log ends before its backup does, which stays as it is; a store that was restored or salvaged needs a new backup folder"
+    case .archiveObject: "the archive's object is not what its name says"
+    case .endsBeforeArchive:
+      "the archive knows a later end of the store, and stays as it is: the store lost its end, is an older copy, or another copy of it is shipped there too"
+    case .partedFromArchive:
+      "the archive has another history of the store, and stays as it is: two copies of the store were written to; ship this one elsewhere"
     case .torn: "\(byteCount) bytes behind what is known to be durable"
     case .unreadableFile: "not one frame was found in it"
     case .record: "the record's newest version does not check"

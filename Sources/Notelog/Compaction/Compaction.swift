@@ -278,8 +278,9 @@ final class Compactor: Sendable {
     var unfinished: Compaction?
     /// Segments that are damaged: they are set aside, and stay as they are.
     var damaged: Set<UInt32> = []
-    /// Replaced segments whose files are still there because a pin holds them, by what took their place.
-    var deferred: [UInt32: UInt32] = [:]
+    /// Replaced segments whose files are still there because a pin holds them: what took their place, by which
+    /// revision, and how long they are.
+    var deferred: [UInt32: (by: UInt32, revision: UInt64, byteCount: Int)] = [:]
     /// The highest sequence number in each finished segment, as far as anybody asked.
     var lastSequences: [UInt32: UInt64] = [:]
   }

@@ -4,18 +4,46 @@ import NotelogFormat
 import NotelogStorage
 import NotelogBase
 
-/// The folder `pins/`: a file in it with a shared lock on it holds every segment that is replaced meanwhile.
+/// What a pin keeps that is held. A shipper's says what is shipped already; any other one keeps everything.
+struct PinHold {
+  /// What was replaced up to that revision may go.
+  var revision: UInt64 = 0
+  /// The keyring of that generation is shipped: keys that it has may go.
+  var keyringGeneration: UInt64 = 0
+  /// Where what was replaced takes more bytes, all of it may go.
+  var byteCountMax = UInt64.max
+
+  fileprivate static let byteCount = 32
+
+  /// Who has the lock may be writing it. What does not check keeps everything.
+  fileprivate mutating func read(_ bytes: [UInt8]) {
+    guard bytes.count >= Self.byteCount else { return }
+    let words = (0..<4).map { bytes.rawSpan.load(UInt64.self, at: 8 * $0) }
+    guard words[3] == ~(words[0] &+ words[1]) else { return }
+    (revision, keyringGeneration, byteCountMax) = (words[0], words[1], words[2])
+  }
+
+  /// Whether it keeps a segment that was replaced at a revision, where all that were take so many bytes.
+  func keeps(_ revision: UInt64, of byteCount: Int) -> Bool {
+    self.revision < revision && byteCount <= byteCountMax
+  }
+}
+
+/// The folder `pins/`: a file in it with a shared lock on it holds every segment that is replaced meanwhile, but for
+/// those that it lets go.
 extension Storage {
-  /// Whether anybody holds a pin. Pins that nobody holds, of processes that ended without a word, are
-  /// removed.
-  func isPinned() -> Bool {
-    let pins: [String]
-    do { pins = try names(in: FileName.pins) } catch {
-      // What can't be asked is taken as held.
-      return !error.isMissing
-    }
-    // Others in the folder are none of ours, and stay as they are.
-    return pins.filter { FileName.isPin($0) && isHeld(FileName.pin($0)) }.count > 0
+  /// What the pins keep that somebody holds. Those that nobody holds, of processes that ended without a word, are
+  /// removed. What can't be asked is taken as held.
+  func heldPins() -> [PinHold] {
+    do throws(StorageError) {
+      // Others in the folder are none of ours, and stay as they are.
+      return try names(in: FileName.pins).filter { FileName.isPin($0) && isHeld(FileName.pin($0)) }.map {
+        name in
+        var hold = PinHold()
+        hold.read((try? readWhole(FileName.pin(name), upTo: PinHold.byteCount)) ?? [])
+        return hold
+      }
+    } catch { return error.isMissing ? [] : [PinHold()] }
   }
 
   /// Refuses a folder of pins that is none.
@@ -49,13 +77,12 @@ extension Storage {
     } catch { return nil }
   }
 
-  /// Takes a pin where the folder can be written to. Where it can't, on a medium that is read-only for
+  /// Takes a pin where the folder can be written to. Where it can't, on a medium that is full or read-only for
   /// instance, there is none to be had; if somebody else removes a segment all the same, reading it fails.
   func pinIfWritable(_ random: UInt64) throws(StorageError) -> Pin? {
     do { return try pin(random) } catch {
-      guard error.errno == SystemErrno.readOnly || error.errno == SystemErrno.accessDenied else {
-        throw error
-      }
+      let isDenied = error.errno == SystemErrno.readOnly || error.errno == SystemErrno.accessDenied
+      guard isDenied || error.isNoSpace else { throw error }
       return nil
     }
   }
@@ -84,11 +111,19 @@ extension Storage {
   }
 }
 
-/// A pin that is held. While it is, no segment is unlinked.
+/// A pin that is held. While it is, no segment is unlinked, but for those that it lets go.
 struct Pin: ~Copyable, Sendable {
   let storage: any Storage
   let name: String
   let file: any StorageFile
+
+  /// Says what it keeps. It need not be durable: it says nothing when nobody holds it.
+  func keep(_ hold: PinHold) throws(StorageError) {
+    let (revision, generation) = (hold.revision, hold.keyringGeneration)
+    var buffer = Buffer()
+    buffer.append(revision, generation, hold.byteCountMax, ~(revision &+ generation))
+    try file.writeAll(buffer.bytes, at: 0)
+  }
 
   deinit {
     try? storage.unlink(name)

@@ -191,9 +191,7 @@ struct Opening: ~Copyable {
       }
       let key = try opener.vault.sealingKey(reference)
       try open(value, data, under: HeldKey(key, opener.vault), to: start)
-    } catch {
-      throw opener.refusal(error, plan.place(index, id)).of(id)
-    }
+    } catch { throw opener.refusal(error, plan.place(index, id)).of(id) }
   }
 
   private mutating func open(

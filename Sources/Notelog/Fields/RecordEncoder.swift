@@ -250,9 +250,7 @@ struct RecordEncoder: ~Copyable {
     let data = plan.additionalData(field.entry, field.index, id)
     do {
       try held.seal(plaintext, additionalData: data.bytes, nonces: &nonces, into: &target)
-    } catch {
-      throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))")
-    }
+    } catch { throw NotelogError(crypto: error, "sealing \(plan.place(field.index, id))") }
   }
 }
 

@@ -141,9 +141,7 @@ final class RecordPlan<R: Record>: Sendable {
       try field.access.encode(prototype, &scratch)
       return scratch.bytes.extracting(first: count).elementsEqual(
         scratch.bytes.extracting(droppingFirst: count))
-    } catch {
-      throw NotelogError(storing: "\(collection.schema.name).\(field.description.name)", error)
-    }
+    } catch { throw NotelogError(storing: "\(collection.schema.name).\(field.description.name)", error) }
   }
 }
 

@@ -171,7 +171,7 @@ extension Journal {
     let next = log.state.withLock { $0.nextSequence }
     let (excluded, known) = compactor.state.withLock { state in
       // As long as a file is there, the header that names it as a source must be there too.
-      (state.damaged.union(state.deferred.values), state.lastSequences)
+      (state.damaged.union(state.deferred.values.map(\.by)), state.lastSequences)
     }
     var candidates: [CompactionCandidate] = []
     var found: [UInt32: UInt64] = [:]
@@ -261,8 +261,9 @@ extension Journal {
     // A second transaction names a floor above the first: a witness that must survive before anything is
     // deleted.
     try publish(LiveChange(added: [], removed: []))
+    let revision = lastSequence
     compactor.state.withLock { state in
-      for source in sources { state.deferred[source.number] = number }
+      for source in sources { state.deferred[source.number] = (number, revision, source.byteCount) }
     }
     catalog.remove(sources)
     let removedByteCount = sources.reduce(0) { $0 + $1.byteCount }
@@ -279,11 +280,25 @@ extension Journal {
     compactor.noteFreed()
   }
 
-  /// Deletes segments that were replaced, unless somebody holds a pin.
+  /// Deletes segments that were replaced before, unless a pin keeps them.
+  func deferReplaced(_ examination: Examination) {
+    compactor.state.withLock { state in
+      for (number, by) in examination.replaced {
+        let byteCount = examination.survey.segments[number]?.byteCount ?? 0
+        state.deferred[number] = (by, examination.nextSequence - 1, byteCount)
+      }
+    }
+    unlinkDeferred()
+  }
+
+  /// Deletes segments that were replaced, unless a pin keeps them.
   func unlinkDeferred() {
-    let numbers = compactor.state.withLock { $0.deferred.keys.sorted() }
-    guard !numbers.isEmpty, !storage.isPinned() else { return }
-    for number in numbers {
+    let deferred = compactor.state.withLock { $0.deferred }
+    if deferred.isEmpty { return }
+    let pins = storage.heldPins()
+    let byteCount = deferred.values.reduce(0) { $0 + $1.byteCount }
+    for (number, replaced) in deferred
+    where !pins.contains(where: { $0.keeps(replaced.revision, of: byteCount) }) {
       // What can't be unlinked now is tried again, and at the next opening: what took its place names it as a
       // source.
       do throws(StorageError) {

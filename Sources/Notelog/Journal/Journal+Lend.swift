@@ -175,9 +175,7 @@ extension Journal {
           .damaged, "the log can't be followed to its end; open the store again", segment: Int(place.segment),
           offset: place.offset)
       }
-      if storage.isPinned() {
-        compactor.state.withLock { $0.deferred.merge(examination.replaced) { _, new in new } }
-      }
+      deferReplaced(examination)
       try log.state.withLock { state throws(NotelogError) in
         if let end = examination.appendable, let segment = examination.survey.segments[end.segment] {
           state.head = try fromStorage(Self.reopenHead(segment, end: end.offset, catalog, storage))

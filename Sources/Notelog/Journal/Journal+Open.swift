@@ -101,9 +101,7 @@ extension Journal {
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: examination.storeID, branch: examination.branch,
       state: state, lock: lock, report: report)
-    if lock != nil, storage.isPinned() {
-      journal.compactor.state.withLock { $0.deferred = examination.replaced }
-    }
+    if lock != nil { journal.deferReplaced(examination) }
     return journal
   }
 
@@ -118,9 +116,7 @@ extension Journal {
         .unsupportedVersion, "segment \(segment.number) asks for a newer version to write",
         segment: Int(segment.number))
     }
-    for name in examination.survey.names.partials {
-      try fromStorage(storage.remove(name))
-    }
+    for name in examination.survey.names.partials { try fromStorage(storage.remove(name)) }
     if examination.needsRecovery {
       report.wasRecovered = true
       report.torn = examination.report.torn
@@ -142,7 +138,7 @@ extension Journal {
       isChanged = try Recovery.finishSources(examination, in: storage)
     }
     if isChanged { examination = try Examination(storage, storeID: examination.storeID) }
-    try removeReplaced(examination, storage)
+    try removeUnpublished(examination, storage)
     try removeInterruptedCreations(
       examination.survey.interruptedCreations.filter {
         examination.live[$0] == nil && $0 > examination.end.segment
@@ -171,24 +167,17 @@ extension Journal {
     for number in numbers { try fromStorage(storage.remove(FileName.segment(number))) }
   }
 
-  /// Unlinks segments that a live compacted segment has taken the place of, and output that was never
-  /// published.
-  private static func removeReplaced(_ examination: Examination, _ storage: any Storage) throws(NotelogError)
-  {
-    // Another process is copying: what can go goes when its pin is gone.
-    if storage.isPinned() { return }
+  /// Unlinks output of compactions that was never published.
+  private static func removeUnpublished(
+    _ examination: Examination, _ storage: any Storage
+  ) throws(NotelogError) {
     let segments = examination.survey.segments
-    var doomed = Set(examination.replaced.keys)
     for segment in segments.values
     where !segment.header.kind.isLog && examination.live[segment.number] == nil {
       let areSourcesThere = segment.header.sources.allSatisfy {
         examination.live[$0.segment] != nil && segments[$0.segment]?.entry == examination.live[$0.segment]
       }
-      if areSourcesThere { doomed.insert(segment.number) }
-    }
-    for number in doomed.sorted()
-    where !examination.log.contains(where: { $0.number == number && $0.number == examination.end.segment }) {
-      try fromStorage(storage.remove(FileName.segment(number)))
+      if areSourcesThere { try fromStorage(storage.remove(FileName.segment(segment.number))) }
     }
   }
 

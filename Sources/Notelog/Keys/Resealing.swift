@@ -120,10 +120,12 @@ extension Store {
     }
     let old = vault.keyring.generations(of: key.number).filter { $0 != key.current }
     let empty = old.filter { counted.counts[$0.rawValue] == nil }
-    // A backup that began before they were counted may have copied values that were under them, and its
-    // keyring comes last.
-    guard empty.isEmpty || !journal.storage.isPinned() else {
-      step.obstacle = "a backup, or a reader in another process, may still need the old generation"
+    // A reader may have copied values that were under them, before they were counted. A shipper has the keyring
+    // shipped that opens them, of every moment until now.
+    let generation = vault.keyring.generation
+    let isAwaited = journal.storage.heldPins().contains { $0.keyringGeneration < generation }
+    guard empty.isEmpty || !isAwaited else {
+      step.obstacle = "a shipper, or a reader in another process, may still need the old generation"
       return
     }
     guard empty.isEmpty || journal.catalog.oldVersions.snapshotCount == 0 else {

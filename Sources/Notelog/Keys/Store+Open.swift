@@ -38,6 +38,18 @@ extension Store {
     return storage
   }
 
+  /// A folder that is there.
+  static func present(_ path: String) throws(NotelogError) -> SystemStorage {
+    let storage = SystemStorage(path: path)
+    do { _ = try storage.names(in: "") } catch {
+      guard error.errno == SystemErrno.notFound else {
+        throw NotelogError(error, "reading the folder").naming(path)
+      }
+      throw NotelogError(.notFound, "there is no such folder").naming(path)
+    }
+    return storage
+  }
+
   /// Opens a store, unlocked with a credential, or locked where none is given.
   ///
   /// A locked store lists, sorts, updates and deletes by its plain fields, compacts, verifies and is backed

@@ -38,9 +38,7 @@ public final class LiveQuery<R: Record> {
         do {
           guard let update = try await updates.next() else { return }
           self?.show(update)
-        } catch {
-          self?.error = error
-        }
+        } catch { self?.error = error }
       }
     }
   }

@@ -59,7 +59,7 @@ extension Store {
       if id == nil {
         id = try SalvagePile.store(in: source, keyring: keyrings.read().newest?.storeID)
       }
-      let all = keyrings.all(of: id, underAnyName: true)
+      let all = keyrings.all(of: id)
       let isOwnSound = all.first.map { KeyringFiles.isOwn($0.name) } ?? false
       var opened: (name: String, keyring: Keyring)?
       if let credential {
@@ -127,7 +127,7 @@ extension Store {
     return schemas
   }
 
-  private static func withJournal<Result>(
+  static func withJournal<Result>(
     of storage: any Storage, _ options: JournalOptions, _ body: (Journal) throws(NotelogError) -> Result
   ) throws(NotelogError) -> Result {
     let journal = try Journal.open(in: storage, options: options)

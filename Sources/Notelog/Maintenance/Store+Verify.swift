@@ -8,9 +8,6 @@ import NotelogStorage
 extension Store {
   /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too.
   ///
-  /// A folder with a backup in it is verified as the store that it would be restored to, and so are the files
-  /// that only a backup has.
-  ///
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil checks what can be checked without a key.
@@ -33,10 +30,6 @@ extension Store {
     in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
-    if let (backup, findings) = try BackupView.find(in: storage) {
-      return try verify(
-        backup, findings, unlocking: credential, threadCount: threadCount, progress: progress)
-    }
     _ = try Creation.refuseUnfinished(in: storage)
     return try ReadingAttempts.verify(storage) { () throws(NotelogError) in
       try verifyOnce(in: storage, credential, threadCount, progress)
@@ -102,8 +95,8 @@ extension Store {
     func note(_ message: String, _ part: Finding.Part, _ isDamage: Bool) {
       findings.append(Finding(message, part, isDamage: isDamage))
     }
-    // A backup has no mark.
-    if !(storage is BackupView), let message = Creation.finding(in: storage) {
+    // An archive has no mark.
+    if !(storage is ArchiveView), let message = Creation.finding(in: storage) {
       note(message, .structure, true)
     }
     let finding = keyringFinding.withLock { $0 }
@@ -112,9 +105,10 @@ extension Store {
     } else if finding != TwinFinding() || vault.isServedByOtherCopy {
       note("keyring: \(keyringWords)", .keyring, finding.isDamage || vault.isServedByOtherCopy)
     }
-    if schemaFinding != SchemaFinding() {
-      note("schemas: \(schemaFinding.words)", .records, schemaFinding.isDamage)
-    }
+    var schemas = schemaFinding
+    // Nor has it their second copy.
+    if storage is ArchiveView { schemas.file = .sound }
+    if schemas != SchemaFinding() { note("schemas: \(schemas.words)", .records, schemas.isDamage) }
     if let words = missingSchemaWords { note(words, .records, true) }
     return findings
   }
@@ -150,45 +144,6 @@ extension Verification {
     }
     for part in found { add(part.counts) }
     for error in found.flatMap({ $0.errors }).sorted(by: { $0.revision < $1.revision }) { add(error.finding) }
-  }
-}
-
-// MARK: - Verification of a backup: FORMAT.md 26. It never writes.
-
-extension Store {
-  /// Verifies a backup as the store that it would be restored to, and its own files besides.
-  static func verify(
-    _ backup: BackupView?, _ findings: [Finding], unlocking credential: Credential?, threadCount: Int,
-    progress: @escaping (_ done: Int, _ total: Int) -> Bool
-  ) throws(NotelogError) -> Verification {
-    let damages = try backup?.verifyParts(progress) ?? []
-    var verification = Verification()
-    if let backup {
-      let found = KeyringFiles(storage: backup.backup).all(of: backup.manifest.storeID)
-      let opened = credential.flatMap { try? KeyringFiles.newest(of: found, openedBy: $0) }
-      let chosen = opened ?? found.first
-      let view = BackupView(
-        backup.manifest, in: backup.backup,
-        keyring: chosen.flatMap { KeyringFiles.isOwn($0.name) ? nil : $0.name })
-      do throws(NotelogError) {
-        verification = try verify(
-          in: view, unlocking: credential, threadCount: threadCount, progress: progress)
-        for one in found where !KeyringFiles.isOwn(one.name) && one.name != chosen?.name {
-          let isNewer = opened.map { one.keyring.generation > $0.keyring.generation } ?? false
-          verification.add(Finding(further: one.name, isDamage: isNewer))
-        }
-      } catch {
-        // A backup of which too little is left to be a store is a finding too.
-        guard [.damaged, .notFound].contains(error.code) else { throw error }
-        verification.add(Finding(error, .structure))
-      }
-    }
-    verification.backupPartCount = backup?.parts.count ?? 0
-    verification.backupStoreID = backup.map { RecordID($0.manifest.storeID) }
-    let found = verification.findings
-    for finding in damages where !found.contains(finding) { verification.add(finding) }
-    for finding in findings { verification.add(finding) }
-    return verification
   }
 }
 

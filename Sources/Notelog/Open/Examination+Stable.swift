@@ -72,7 +72,7 @@ extension Examination {
     for number in survey.segments.keys.sorted() where number >= report.floor.segment {
       try survey.segments[number]?.file.makeDurable()
     }
-    // A recovery that was interrupted may have left a name in memory only.
-    if newest?.header.kind == .recovered { try storage.makeNamesDurable() }
+    // The newest segment's name may be in memory only.
+    try storage.makeNamesDurable()
   }
 }

@@ -94,9 +94,7 @@ struct Examination {
 
   /// Takes in what reading a segment's entries came to.
   mutating func note(_ reading: EntryReading) {
-    for damage in reading.allDamages where !report.damages.contains(damage) {
-      report.damages.append(damage)
-    }
+    for damage in reading.allDamages where !report.damages.contains(damage) { report.damages.append(damage) }
     for loss in reading.losses {
       noteUnnamedLoss(in: loss.finding.place.segment, below: loss.highestSequence.map { $0 + 1 })
     }
@@ -273,9 +271,7 @@ extension Examination {
       noteUnnamedLoss(in: newest.number)
     }
     // A finished segment that is the newest has nobody after it to list it.
-    if let entry = newest.entry, newest.end == newest.byteCount, isFinished(newest) {
-      live.insert(entry)
-    }
+    if let entry = newest.entry, newest.end == newest.byteCount, isFinished(newest) { live.insert(entry) }
   }
 
   /// Compacted segments alone are what a lost log leaves: which of them live, the checkpoint says, or they
@@ -343,9 +339,7 @@ extension Examination {
     for entry in live.entries {
       guard let found = survey.segments[entry.number] else {
         // A file under that name that is not the segment is reported as what it is, below.
-        if isMissing(entry.number) {
-          report.damages.append(Finding(.missingSegment, segment: entry.number))
-        }
+        if isMissing(entry.number) { report.damages.append(Finding(.missingSegment, segment: entry.number)) }
         noteLostFrames(in: entry.number)
         continue
       }

@@ -87,9 +87,7 @@ extension Query where R: Record {
     let holds = try condition.node.bound(to: scanner)
     for record in try search.entries() {
       try search.sparing(record.id) {
-        if try holds(record.scanned) {
-          try rows.insert(record.scanned, scanner, isKept: true)
-        }
+        if try holds(record.scanned) { try rows.insert(record.scanned, scanner, isKept: true) }
       }
     }
     return try rows.sorted().first?.record.map { try Entry(stored: $0, reader: reader).value(of: path) }

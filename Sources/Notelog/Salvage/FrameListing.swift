@@ -100,9 +100,7 @@ extension SalvageFile {
       } else {
         try body(gap(rest, &walk.reader))
       }
-    } catch let error as StorageError {
-      throw NotelogError(error)
-    }
+    } catch let error as StorageError { throw NotelogError(error) }
   }
 
   /// What a commit or a close mark says.

@@ -304,9 +304,7 @@ struct SalvageScan: ~Copyable {
     let frames = pending
     pending.removeAll(keepingCapacity: true)
     guard isCommitted else {
-      if !isReplaced {
-        report.add(.uncommitted, in: file, first.offset..<last.offset + last.frameByteCount)
-      }
+      if !isReplaced { report.add(.uncommitted, in: file, first.offset..<last.offset + last.frameByteCount) }
       return
     }
     for frame in frames { keep(frame, &table) }

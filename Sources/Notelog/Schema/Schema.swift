@@ -66,9 +66,7 @@ public struct Schema<R: Record>: Sendable {
       return field?.description.name ?? ""
     }
     var fields = elements.fields
-    for index in fields.indices {
-      fields[index].description.keyField = fields[index].keyPath.map(fieldName)
-    }
+    for index in fields.indices { fields[index].description.keyField = fields[index].keyPath.map(fieldName) }
     declared = CollectionDescription(
       name: name, formerNames: formerly, fields: fields.map(\.description), retired: elements.retired,
       kept: elements.kept, migrated: elements.migrated, typeName: "\(R.self)",

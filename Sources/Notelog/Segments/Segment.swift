@@ -249,9 +249,7 @@ extension Segment {
     if let header = try header() {
       let footer = try FooterBuilder(framesOf: file, salt: salt, to: framesEnd, isWhole: true)
       let made = footer.finish(at: framesEnd, header: header) { _ in }
-      if made.footerChecksum == entry.footerChecksum {
-        reading.framesEnd = framesEnd
-      }
+      if made.footerChecksum == entry.footerChecksum { reading.framesEnd = framesEnd }
     }
     let rest = framesEnd..<max(framesEnd, entry.byteCount)
     if reading.framesEnd != nil {

@@ -57,19 +57,14 @@ struct KeyringFiles: Sendable {
   }
 
   /// The sound keyrings that lie in the folder, each once: those of the two files first, then those that lie
-  /// beside them.
+  /// beside them, under whatever names.
   ///
-  /// - Parameters:
-  ///   - storeID: The store that they must belong to; nil where it is not known.
-  ///   - isUnderAnyName: Whether those count too that sync programs and people left under other names than a
-  ///     backup does.
+  /// - Parameter storeID: The store that they must belong to; nil where it is not known.
   /// - Returns: Their names, and what is in them.
-  func all(of storeID: ID16?, underAnyName isUnderAnyName: Bool = false) -> [(name: String, keyring: Keyring)]
-  {
+  func all(of storeID: ID16?) -> [(name: String, keyring: Keyring)] {
     let others = ((try? storage.names(in: "")) ?? []).filter { name in
       !Self.isOwn(name) && !name.hasSuffix(FileName.partialSuffix)
-        && (name.hasPrefix(FileName.furtherKeyringPrefix)
-          || isUnderAnyName && start(of: name, byteCount: Keyring.magic.count) == Keyring.magic)
+        && start(of: name, byteCount: Keyring.magic.count) == Keyring.magic
     }
     var found: [(name: String, keyring: Keyring)] = []
     for name in [Self.name, Self.copyName] + others.sorted() {

@@ -47,11 +47,6 @@ extension FileCopy {
     guard let bytes, failure == nil else { return }
     do { content = try parse(bytes) } catch { failure = error }
   }
-
-  /// Brings it along to another folder, where it is sound; what is there stays otherwise.
-  func copy(to storage: any Storage) throws(NotelogError) {
-    if let bytes, content != nil { try storage.keepCopy(bytes, as: name) }
-  }
 }
 
 extension Storage {

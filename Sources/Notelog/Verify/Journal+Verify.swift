@@ -414,18 +414,20 @@ extension Journal {
 }
 
 extension FoundSegment {
-  /// Verifies a file by itself, as a backup's.
+  /// Verifies a file by itself, as an archive's.
   ///
-  /// - Parameter entry: What the live set says of the finished segment that it should be; nothing where it is
-  ///   not finished.
+  /// - Parameters:
+  ///   - entry: What the live set says of the finished segment that it should be; nothing where it is not
+  ///     finished.
+  ///   - end: Where frames end where it is not finished.
   /// - Returns: What was found.
   /// - Throws: What stands in the way of reading.
-  func verified(as entry: LiveEntry?) throws(StorageError) -> Verification {
+  func verified(as entry: LiveEntry?, to end: Int = .max) throws(StorageError) -> Verification {
     var damages = badCopies.map {
       Finding(.headerCopy, segment: number, offset: $0, byteCount: Layout.headerByteCount)
     }
     if let entry, let difference = difference(from: entry) { damages.insert(difference, at: 0) }
-    var verifier = SegmentVerifier(self, entry: entry, end: byteCount)
+    var verifier = SegmentVerifier(self, entry: entry, end: min(end, byteCount))
     var window = Buffer()
     try verifier.run(through: &window)
     var outcome = verifier.outcome

@@ -43,10 +43,10 @@ public struct Verification: Sendable {
   public internal(set) var shreddedCount = 0
   /// The segment that a scrub goes on with; nil where its round has come to its end.
   public internal(set) var next: Int?
-  /// Of a backup, how many files it consists of, the keyring and the manifest not counted; nil for a store.
-  public internal(set) var backupPartCount: Int?
-  /// Of a backup, the store that it is of; nil where its manifest can't be read, and for a store.
-  public internal(set) var backupStoreID: RecordID?
+  /// Of an archive, how many objects the moment consists of, the keyring not counted; nil for a store.
+  public internal(set) var archivedObjectCount: Int?
+  /// Of an archive, the last transaction of the moment; nil for a store.
+  public internal(set) var archivedRevision: UInt64?
 
   /// What opening the store found, and what reading every byte found besides.
   var report = RecoveryReport()

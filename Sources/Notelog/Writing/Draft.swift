@@ -38,9 +38,7 @@ public struct Draft<R: Record> {
     do {
       changes.updateValue(nil, forKey: try entry.reader.plan.slot(of: path))
       values[keyPath: path] = value
-    } catch {
-      mistake = error
-    }
+    } catch { mistake = error }
   }
 
   /// Sets a field to a value that `upload` has written for it.
@@ -55,8 +53,6 @@ public struct Draft<R: Record> {
           .invalidArgument, "the upload is for another field, record or store: a value opens nowhere else")
       }
       changes[slot] = upload
-    } catch {
-      mistake = error
-    }
+    } catch { mistake = error }
   }
 }

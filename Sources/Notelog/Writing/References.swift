@@ -145,9 +145,7 @@ extension Transaction {
       }
     }
     for (field, deleted) in refusing {
-      if let id = try ids(field, referringTo: deleted).first {
-        throw field.broken(id, "is to be deleted")
-      }
+      if let id = try ids(field, referringTo: deleted).first { throw field.broken(id, "is to be deleted") }
     }
     try store.checkReferences(batch, fields)
   }

@@ -39,8 +39,7 @@ extension AgentMessage {
     for _ in 0..<2 {
       guard let folder = try Descriptor.privateFolder(path),
         folder.holdsSocket(AgentServer.socketName),
-        let socket = Descriptor.connect(
-          to: path + "/" + AgentServer.socketName, milliseconds: Self.timeout)
+        let socket = Descriptor.connect(to: path + "/" + AgentServer.socketName, milliseconds: Self.timeout)
       else { return nil }
       if socket.send(message),
         let answer = socket.receive(byteCountMax: Self.replySizeMax, milliseconds: Self.timeout)

@@ -14,13 +14,21 @@ struct Invocation: Sendable {
   /// Whether the option was given.
   func has(_ option: Option) -> Bool { values[option.long] != nil }
 
+  /// Which of some options was given, of which one may be; nil without one.
+  func only(of options: [Option]) throws -> Option? {
+    let given = options.filter(has)
+    guard given.count < 2 else {
+      throw ToolError.usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
+    }
+    return given.first
+  }
+
   /// The option's value; the last one, where it was given several times.
   func value(of option: Option) -> String? { values[option.long]?.last }
 
   /// The option's value as a number within `range`.
   func number<N: FixedWidthInteger>(of option: Option, in range: ClosedRange<N>) throws -> N? {
-    try quantity(
-      of: option, in: range, ["": 1], "a number from \(range.lowerBound) to \(range.upperBound)")
+    try quantity(of: option, in: range, ["": 1], "a number from \(range.lowerBound) to \(range.upperBound)")
   }
 
   /// The option's value as one of those that a type has.
@@ -47,5 +55,19 @@ struct Invocation: Sendable {
       case (let product, false) = number.multipliedReportingOverflow(by: factor), range.contains(product)
     else { throw ToolError.usage("--\(option.long) takes \(form), not '\(text)'") }
     return product
+  }
+
+  /// The option's value as a time, in seconds: `90s`, `15m`, `12h` or `30d`.
+  func seconds(of option: Option, upTo limit: UInt32? = nil) throws -> UInt32? {
+    let form = "a time like 90s, 15m, 12h or 30d" + (limit.map { ", up to \($0 / 3600)h" } ?? "")
+    return try quantity(of: option, in: 1...(limit ?? .max), ["s": 1, "m": 60, "h": 3600, "d": 86_400], form)
+  }
+
+  /// The option's value as a number of bytes: `65536`, `64K`, `4M` or `1G`.
+  func byteCount(of option: Option, in range: ClosedRange<Int>? = nil) throws -> Int? {
+    let form = range.map { "from \($0.lowerBound >> 10)K to \($0.upperBound >> 20)M" } ?? "like 64M or 1G"
+    return try quantity(
+      of: option, in: range ?? 0...Int.max, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30],
+      "a number of bytes " + form)
   }
 }

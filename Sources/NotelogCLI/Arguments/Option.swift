@@ -89,7 +89,7 @@ extension Option {
     Option(long: "tsv", help: "print a line for each, with tabs between values"),
     Option(long: "null", help: "print values as they are, with a zero byte behind each"), json,
   ]
-  static let (fullIDs, utc, tsv) = (rows[0], rows[1], rows[2])
+  static let (fullIDs, utc, tsv, null) = (rows[0], rows[1], rows[2], rows[3])
 
   static let yes = Option(long: "yes", help: "do it without asking, as in a script")
 
@@ -115,7 +115,15 @@ extension Option {
 }
 
 extension Positional {
-  static let store = Positional(name: "STORE", completion: .folders, help: "the store's folder")
+  static let store = folder("STORE", "the store's folder")
+
+  static func folder(_ name: String, _ help: String, isOptional: Bool = false) -> Positional {
+    Positional(name: name, completion: .folders, isOptional: isOptional, help: help)
+  }
+
+  static func collection(_ help: String = "the collection's name", isOptional: Bool = false) -> Positional {
+    Positional(name: "COLLECTION", completion: .collections, isOptional: isOptional, help: help)
+  }
 }
 
 extension String {
@@ -156,6 +164,16 @@ struct Command: Sendable {
 
   /// The command's own options, then the common ones.
   var allOptions: [Option] { options + Option.common }
+}
+
+/// A command that does what it is for, or throws.
+func done(
+  _ body: @escaping @Sendable (Invocation) throws -> Void
+) -> @Sendable (Invocation) throws -> ExitCode {
+  { call in
+    try body(call)
+    return .done
+  }
 }
 
 /// All commands that the tool has, in the order in which help lists them.

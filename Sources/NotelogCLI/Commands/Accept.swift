@@ -9,10 +9,10 @@ extension Command {
       plain fields. Where some are missing, because an earlier moment was restored or a disk lost them, no schema is stored any more, and
       verify says so. This shows the collections that are there and asks.
       """,
-    positionals: [.store], options: [.yes], run: acceptSchemas)
+    positionals: [.store], options: [.yes], run: done(acceptSchemas))
 }
 
-private func acceptSchemas(_ call: Invocation) throws -> ExitCode {
+private func acceptSchemas(_ call: Invocation) throws {
   try call.withStore(
     .required,
     asking: { store in
@@ -24,6 +24,5 @@ private func acceptSchemas(_ call: Invocation) throws -> ExitCode {
     }
   ) { store, _, _ in
     try store.acceptSchemas()
-    return .done
   }
 }

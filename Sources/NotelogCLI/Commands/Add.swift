@@ -21,7 +21,7 @@ extension Command {
     options: [.fullIDs],
     examples: [
       "notelog add my.notelog title=Hello body=@letter.txt": "takes the body from a file"
-    ], run: addRecord)
+    ], run: done(addRecord))
 
   static let set: Command = Command(
     words: ["set"], summary: "change fields of a record",
@@ -44,7 +44,7 @@ extension Command {
     ],
     options: [clear],
     examples: ["notelog set my.notelog ID stars= body=": "takes a number away, and empties a text"],
-    run: setFields)
+    run: done(setFields))
 
   fileprivate static let clear = Option(
     long: "clear", value: "FIELD", completion: .fields, repeats: true,
@@ -58,7 +58,7 @@ extension Command {
     + "'2026-11-26 10:00', or 'now'."
 }
 
-private func addRecord(_ call: Invocation) throws -> ExitCode {
+private func addRecord(_ call: Invocation) throws {
   var arguments = call.positionals.dropFirst()
   let name = arguments.first.flatMap { $0.contains("=") ? nil : $0 }
   if name != nil { arguments.removeFirst() }
@@ -85,10 +85,9 @@ private func addRecord(_ call: Invocation) throws -> ExitCode {
         .failed, "record \(id.shown) is added, and its id can't be printed: \(ToolError(any: error).message)")
     }
   }
-  return .done
 }
 
-private func setFields(_ call: Invocation) throws -> ExitCode {
+private func setFields(_ call: Invocation) throws {
   let assignments = try Assignment.all(
     call.positionals.dropFirst(2), clearing: call.values[Command.clear.long] ?? [])
   guard !assignments.isEmpty else {
@@ -110,5 +109,4 @@ private func setFields(_ call: Invocation) throws -> ExitCode {
     }
     try collection.update(id, streaming: name, values) { memory in try input.read(into: &memory) }
   }
-  return .done
 }

@@ -15,10 +15,8 @@ extension Command {
       \(agentWarning)
       """,
     options: [agentFor, untilEmpty],
-    examples: [
-      "notelog agent --for 1h &": "an agent that keeps nothing longer than an hour"
-    ],
-    run: runAgent)
+    examples: ["notelog agent --for 1h &": "an agent that keeps nothing longer than an hour"],
+    run: done(runAgent))
 
   static let agentStatus: Command = Command(
     words: ["agent", "status"], summary: "say which stores are kept unlocked, and for how long",
@@ -27,16 +25,15 @@ extension Command {
 
   static let agentStop: Command = Command(
     words: ["agent", "stop"], summary: "have the agent forget everything, and end",
-    run: stopAgent)
+    run: done(stopAgent))
 
-  fileprivate static let untilEmpty = Option(
-    long: "until-empty", help: "end when nothing is kept any more")
+  fileprivate static let untilEmpty = Option(long: "until-empty", help: "end when nothing is kept any more")
   fileprivate static let agentFor = Option(
     long: "for", value: "TIME", help: "keep nothing longer than TIME, whatever is asked; 24h unless given")
 }
 
-private func runAgent(_ call: Invocation) throws -> ExitCode {
-  let seconds = try call.seconds(of: Command.agentFor)
+private func runAgent(_ call: Invocation) throws {
+  let seconds = try call.seconds(of: Command.agentFor, upTo: Command.keepSecondsMax)
   let path = try AgentServer.requiredFolderPath()
   Descriptor.closeInherited()
   var server = try AgentServer(
@@ -45,7 +42,6 @@ private func runAgent(_ call: Invocation) throws -> ExitCode {
   try Console.out.writeNow("listening at \(Escaping.line(path))/\(AgentServer.socketName)\n")
   Descriptor.letGoOfStreams()
   server.run()
-  return .done
 }
 
 private func showKept(_ call: Invocation) throws -> ExitCode {
@@ -68,9 +64,8 @@ private func showKept(_ call: Invocation) throws -> ExitCode {
   throw ToolError(.no, reply == nil ? "nothing is kept, and no agent is running" : "nothing is kept")
 }
 
-private func stopAgent(_ call: Invocation) throws -> ExitCode {
+private func stopAgent(_ call: Invocation) throws {
   _ = try AgentServer.requiredFolderPath()
   guard let reply = try AgentMessage.stop.ask() else { throw ToolError(.no, "no agent is running") }
   guard case .done = reply else { throw ToolError(.failed, "the agent refused to end") }
-  return .done
 }

@@ -1,110 +1,63 @@
-// `notelog backup STORE DEST` and `notelog restore BACKUP STORE`.
+// `notelog backup STORE DEST`: one round of shipping, and what it superseded goes.
 import Notelog
 
 extension Command {
   static let backup: Command = Command(
     words: ["backup"], summary: "bring a backup up to date, while the store is in use",
     discussion: """
-      Only what the backup lacks is copied, and every copy is read back and verified before it counts. Interrupted, the
-      backup is still the one before. No key is needed; the keyring comes along, so old passwords open old backups.
+      A backup is an archive, as 'notelog ship' makes it, of which only the newest moment is kept, and what --keep says. Only what it lacks is copied, and every copy
+      is read back before it counts. Interrupted, the backup still has what it had. No key is needed; the keyring comes along, so old passwords open old
+      backups.
 
-      Without a password, a keyring that was changed since goes beside the backup's, as nobody can tell it from a forged
-      one, and 'notelog restore' then asks for the password. With one, it is checked and takes their place.
+      Then what is superseded is deleted, once the backup's newest moment is verified byte for byte; nothing is while anything is wrong. Without a password, earlier
+      keyrings stay, as nobody can tell which is forged, and 'notelog restore' then asks for the password. With one, they go.
 
-      What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds: a
-      good copy stays, and everything of the last backup of a sound store does until there is another one. The bytes of
-      segments that the backup has already are not read again: --check reads them in the backup, 'notelog verify' in both.
+      What does not check in the store is named; then it exits 3. It never takes the place of what the backup holds. The bytes of
+      segments that the backup has already are not read again in the store: 'notelog verify' reads them.
       """,
-    positionals: [
-      .store,
-      Positional(name: "DEST", completion: .folders, help: "the backup's folder; made if it is missing"),
-    ],
-    options: [checkParts, .json],
+    positionals: [.store, .folder("DEST", "the backup's folder; made if it is missing")],
+    options: [checkParts, .keep, .json],
     examples: [
-      "notelog backup my.notelog /media/disk/my.backup": "copies what is new since last time"
+      "notelog backup my.notelog /media/disk/my.backup": "copies what is new since last time",
+      "notelog backup my.notelog /media/disk/my.backup --keep 30d": "every moment of 30 days can be restored",
     ], run: backUp)
 
   fileprivate static let checkParts = Option(
     long: "check", help: "read all that the backup has already, and copy again what does not check")
-
-  static let restore: Command = Command(
-    words: ["restore"], summary: "make a store of a backup",
-    discussion: """
-      Every byte of the new store is verified. If something does not check, in the backup or in what the backup was made
-      of, everything that is there is restored all the same; what does not check is named, and it exits 3. Then 'notelog
-      salvage' makes a sound store of it.
-
-      Where the backup holds several keyrings, the newest is taken that the password opens, and there has to be one:
-      'notelog salvage BACKUP --to NEW' brings all of them along without.
-      """,
-    positionals: [
-      Positional(name: "BACKUP", completion: .folders, help: "the backup's folder"),
-      Positional(name: "STORE", completion: .folders, help: "the new store's folder, missing or empty"),
-    ],
-    options: [.json], run: restoreBackup)
 }
 
 private func backUp(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   let credential = try SecretSource.given(call)
+  let before = try call.firstKept()
+  let archive = FolderArchive(path: call.positionals[1])
   let done = try withProgress("backing up", saying: [.notFound: call.noStore], into: call.positionals[1]) {
     progress in
-    try Store.backup(
-      of: call.store, to: call.positionals[1], unlocking: credential,
+    try Shipper(of: call.store, to: archive).ship(
       checkingAll: call.has(Command.checkParts), progress: progress)
   }
-  let healed = done.healedSegments > 0 ? " (\(done.healedSegments) damaged in the backup)" : ""
+  var findings = done.findings
+  if findings.isEmpty {
+    let expired = try Store.expired(in: archive, before: before, unlocking: credential)
+    findings += expired.findings
+    try archive.delete(expired.names)
+  }
+  let healed = done.mendedObjects > 0 ? " (\(done.mendedObjects) damaged in the backup)" : ""
   try call.print(
-    "\(counted(done.copiedSegments, "segment")) copied\(healed), \(done.keptSegments) there already; "
-      + "\(done.copiedByteCount) bytes copied and verified",
-    or: [
-      "segmentsCopied": done.copiedSegments, "segmentsKept": done.keptSegments,
-      "segmentsHealed": done.healedSegments, "bytesCopied": done.copiedByteCount, "findings": done.findings,
-    ])
+    "\(counted(done.putObjects, "object")) copied\(healed), \(counted(done.keptSegments, "segment")) there already; "
+      + "\(done.byteCount) bytes copied and verified",
+    or: done.json(findings))
+  if credential == nil, try archive.objects().keys.count(where: { $0.hasPrefix("k-") }) > 1 {
+    Console.say(
+      "note",
+      "the backup has several keyrings: 'restore' asks for the password, and 'backup' with it lets the others go"
+    )
+  }
   if done.keysWithoutTheirFile > 0 {
     Console.say(
       "note",
       "\(counted(done.keysWithoutTheirFile, "key")) can be shredded: the backup leaves out the effaceable files, without which "
         + "nothing under them opens")
   }
-  return sayFindings(done.findings)
-}
-
-private func restoreBackup(_ call: Invocation) throws -> ExitCode {
-  let given = try SecretSource.given(call)
-  do { return try restoreBackup(call, given) } catch {
-    // Which of several keyrings is the store's, the password tells.
-    let error = ToolError(any: error)
-    guard error.code == .locked, given == nil else { throw error }
-    Console.say("note", error.message)
-    return try restoreBackup(call, try SecretSource.ask())
-  }
-}
-
-private func restoreBackup(_ call: Invocation, _ credential: Credential?) throws -> ExitCode {
-  let (backup, store) = (call.positionals[0], call.positionals[1])
-  let findings = try withProgress(
-    "restoring",
-    saying: [
-      .notFound: ToolError(
-        .noStore, "there is no backup at '\(backup)'",
-        hint: "'notelog salvage \(backup) --to NEW' saves what there is where both of its manifests are lost"),
-      .alreadyExists: ToolError(
-        .failed, "'\(store)' is not empty", hint: "a backup is restored into a folder of its own"),
-    ],
-    into: store
-  ) { progress in
-    try Store.restore(from: backup, to: store, unlocking: credential, progress: progress)
-  }
-  try call.print(
-    findings.filter(\.isDamage).isEmpty
-      ? "restored and verified" : "restored, with \(counted(findings.count, "finding"))",
-    or: ["findings": findings])
   return sayFindings(findings)
-}
-
-/// Says what does not check, and what that means for the exit code.
-private func sayFindings(_ findings: [Finding]) -> ExitCode {
-  for finding in findings { Console.say(finding.isDamage ? "error" : "note", finding.words) }
-  return findings.contains(where: \.isDamage) ? .damage : .done
 }

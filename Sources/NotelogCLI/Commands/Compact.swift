@@ -21,9 +21,9 @@ extension Command {
 }
 
 private func compactStore(_ call: Invocation) throws -> ExitCode {
-  let isPurge = call.has(Command.purge)
-  if isPurge, call.has(Command.dryRun) { throw ToolError.usage("--purge and --dry-run exclude each other") }
-  if call.has(Command.dryRun) { return try forecast(call) }
+  let way = try call.only(of: [Command.purge, Command.dryRun])
+  if way == Command.dryRun { return try forecast(call) }
+  let isPurge = way == Command.purge
   var byteCountBefore = 0
   let done = try call.withStore(.ifGiven) { store -> CompactionSummary? in
     byteCountBefore = store.info().byteCount

@@ -24,14 +24,14 @@ extension Command {
       Positional(name: "FIELD", completion: .fields, isOptional: true, help: "only this field's value"),
     ],
     examples: ["EDITOR=nano notelog edit my.notelog ID body": "opens the body in nano"],
-    run: editRecord)
+    run: done(editRecord))
 }
 
-private func editRecord(_ call: Invocation) throws -> ExitCode {
+private func editRecord(_ call: Invocation) throws {
   try call.checkPath()
   let editor = try editorWords(ProcessInfo.processInfo.environment)
   let folder = try AgentServer.requiredFolderPath("nothing can be edited")
-  return try call.withStore(.required, leases: true) { store in
+  try call.withStore(.required, leases: true) { store in
     let id = try call.recordID(call.positionals[1], in: store)
     let first = try store.entry(id)
     let collection = try store.collection(given: first.collection)
@@ -53,22 +53,21 @@ private func editRecord(_ call: Invocation) throws -> ExitCode {
         let changes = try page.changes(in: typed)
         if changes.isEmpty {
           Console.say("note", "nothing was changed")
-          return .done
+          return
         }
         try saying([.conflict: changed]) {
           try store.write { tx in
             try tx.update(in: collection, id, changes, if: .revision(revision))
           }
         }
-        return .done
+        return
       } catch {
         var error = ToolError(any: error)
         let isChanged = error == changed
         let now = isChanged ? try? store.entry(id) : nil
         if isChanged, now == nil { error = removed }
         if Console.canAsk {
-          Console.say("error", error.message)
-          if let hint = error.hint { Console.say("hint", hint) }
+          error.say()
           error = ToolError(.no, "nothing was changed")
         }
         guard try Console.canAsk && Console.ask("edit it again?", proposing: true) else {

@@ -19,12 +19,7 @@ extension Command {
       A value of more than 16 MiB is left out of its record, which is said, and it exits 4: 'notelog get STORE ID FIELD' writes it to a file. JSON lines leave the
       whole field out, so that an import into the same store keeps the value; what has none is null.
       """,
-    positionals: [
-      .store,
-      Positional(
-        name: "COLLECTION", completion: .collections, isOptional: true, help: "the collection; all without it"
-      ),
-    ],
+    positionals: [.store, .collection("the collection; all without it", isOptional: true)],
     options: [format],
     examples: [
       "notelog export my.notelog --as sql | sqlite3 notes.db": "makes an SQLite database of it"
@@ -48,8 +43,7 @@ private func exportRecords(_ call: Invocation) throws -> ExitCode {
         .failed, "CSV holds one collection",
         hint: "name one of \(collections.map(\.name).joined(separator: ", "))")
     }
-    let outcome = try ReadingOutcome(
-      of: store, store.hasAllSchemas() ? .done : .damage, isExport: true)
+    let outcome = try ReadingOutcome(of: store, store.hasAllSchemas() ? .done : .damage, isExport: true)
     // All names are looked at before anything is printed.
     let tables = try format.names(collections.map(\.name), areTables: true)
     let fieldsOfAll = collections.map(\.fieldsInUse)

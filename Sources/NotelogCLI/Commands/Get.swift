@@ -31,7 +31,7 @@ extension Command {
       opened where a key was given. 'undo' brings it back; the next command that writes may give its space back.
       """,
     positionals: [.store, Positional(name: "ID", repeats: true, help: .idHelp)], options: Option.rows,
-    run: removeRecords)
+    run: done(removeRecords))
 }
 
 private func getRecord(_ call: Invocation) throws -> ExitCode {
@@ -72,18 +72,17 @@ private func getRecord(_ call: Invocation) throws -> ExitCode {
     }
     try call.unlock(store, toRead: entry.fields.map(\.name), of: collection)
     let shown = RecordShown(entry, opening: true)
-    try call.print(
-      shown.lines(isUTC: call.has(.utc)), or: shown.json(collection.fieldsInUse.map(\.name)))
+    try call.print(shown.lines(isUTC: call.has(.utc)), or: shown.json(collection.fieldsInUse.map(\.name)))
     let outcome = ReadingOutcome(of: store)
     outcome.note(shown)
     return outcome.end()
   }
 }
 
-private func removeRecords(_ call: Invocation) throws -> ExitCode {
+private func removeRecords(_ call: Invocation) throws {
   var given: Set<RecordID> = []
   let form = try call.rowForm()
-  return try call.withStore(.ifGiven) { store in
+  try call.withStore(.ifGiven) { store in
     let ids = try call.positionals.dropFirst().map { try call.recordID($0, in: store) }
       .filter { given.insert($0).inserted }
     let collections = store.collections
@@ -121,6 +120,5 @@ private func removeRecords(_ call: Invocation) throws -> ExitCode {
       for record in records { try rows.add(record, noting: outcome) }
       try rows.finish()
     }
-    return .done
   }
 }

@@ -16,7 +16,7 @@ extension Command {
       made with --keep-versions TIME it stays for TIME after it was changed or removed, with its time; 'compact --purge' removes it before.
       """,
     positionals: [.store, Positional(name: "ID", help: .idHelp)],
-    options: [.utc, .tsv, .json], run: listVersions)
+    options: [.utc, .tsv, .json], run: done(listVersions))
 
   static let undo: Command = Command(
     words: ["undo"], summary: "take the last change back",
@@ -29,12 +29,12 @@ extension Command {
       is given back by the next 'set', 'remove' or other command that writes. After a compaction, or a crash, it is not certain. What comes back has to fit one change, of 64 MiB. Otherwise nothing is changed, and it exits 2. Keys and schemas are never taken back. The password is needed, as what comes back is
       opened first, to check it.
       """,
-    positionals: [.store], options: [.json], run: undoLast)
+    positionals: [.store], options: [.json], run: done(undoLast))
 }
 
-private func listVersions(_ call: Invocation) throws -> ExitCode {
+private func listVersions(_ call: Invocation) throws {
   let form = try call.rowForm()
-  return try call.withStore(.ifGiven, readOnly: true) { store in
+  try call.withStore(.ifGiven, readOnly: true) { store in
     let id = try call.recordID(call.positionals[1], in: store)
     let versions = try store.versions(of: id)
     guard !versions.isEmpty else { throw ToolError(.no, "there is no trace of a record \(id.shown)") }
@@ -42,30 +42,29 @@ private func listVersions(_ call: Invocation) throws -> ExitCode {
       .init(title: "revision", isNumber: true), .init(title: "time"), .init(title: "change"),
     ])
     for version in versions {
-      let (seconds, revision) = (version.time?.timeIntervalSinceReferenceDate, "\(version.revision)")
-      let (time, change) = (seconds.flatMap(Moment.text), version.isDeletion ? "removed" : "written")
+      let (revision, time) = ("\(version.revision)", version.time?.shown)
+      let change = version.isDeletion ? "removed" : "written"
       switch form {
       case .table:
-        let local = seconds.flatMap { Moment.minute($0, isUTC: call.has(.utc), withSeconds: true) }
-        try table.add([(revision, nil), (local ?? "-", nil), (change, nil)])
+        try table.add([
+          (revision, nil), (version.time?.shown(isUTC: call.has(.utc)) ?? "-", nil), (change, nil),
+        ])
       case .json:
         try Console.print(["revision": version.revision, "time": time?.json ?? .null, "change": change.json])
       case .tsv, .null: try Console.out.write("\(revision)\t\(time ?? "")\t\(change)\n")
       }
     }
     if form == .table { try table.finish() }
-    return .done
   }
 }
 
-private func undoLast(_ call: Invocation) throws -> ExitCode {
+private func undoLast(_ call: Invocation) throws {
   let undone = try call.withStore(.required) { store in try store.undoLast() }
   let (restored, removed) = (undone.restored.map(\.shown), undone.removed.map(\.shown))
   try call.print(
     restored.map { "\(undone.revision)  restored  \($0)" }
       + removed.map { "\(undone.revision)  removed  \($0)" },
     or: ["revision": undone.revision, "restored": restored.json, "removed": removed.json])
-  return .done
 }
 
 extension Invocation {

@@ -58,7 +58,7 @@ extension Command {
         "takes a table over, and seals two of its columns",
       "notelog dump old.notelog --json --password-file p | notelog import new.notelog --password-file p":
         "copies all records into another store",
-    ], run: importFile)
+    ], run: done(importFile))
 
   fileprivate static let batch = Option(
     long: "batch", value: "N", help: "commit N records at a time; 1000 unless given")
@@ -94,7 +94,7 @@ extension Command {
 }
 
 /// What is imported: lines of a dump, or tables.
-private func importFile(_ call: Invocation) throws -> ExitCode {
+private func importFile(_ call: Invocation) throws {
   let path = call.positionals.dropFirst().first ?? "-"
   let kind = try call.choice(of: Command.from, among: TableKind.self)
   var reader = try LineReader(path: path)
@@ -117,9 +117,9 @@ private func importFile(_ call: Invocation) throws -> ExitCode {
   return try importLines(&reader, call)
 }
 
-private func importLines(_ reader: inout LineReader, _ call: Invocation) throws -> ExitCode {
+private func importLines(_ reader: inout LineReader, _ call: Invocation) throws {
   let batchCount = try call.number(of: Command.batch, in: 1...100_000) ?? 1000
-  return try call.withStore(.required) { store in
+  try call.withStore(.required) { store in
     var batch = ImportBatch(
       store: store, durability: call.has(Command.durable) ? .durable : .flushed, isUTC: call.has(.utc),
       isAcknowledging: call.has(Command.ack))
@@ -153,7 +153,6 @@ private func importLines(_ reader: inout LineReader, _ call: Invocation) throws 
       if Interrupt.isRequested { throw ToolError.interrupted }
     }
     progress.finish(isDone: true)
-    return .done
   }
 }
 
@@ -172,7 +171,7 @@ extension Store {
 
 private func importTables(
   _ kind: TableKind, _ path: String, _ reader: inout LineReader, _ call: Invocation
-) throws -> ExitCode {
+) throws {
   let wishes = try call.wishes
   var tables = try sourceTables(kind, path, &reader, wishes, call)
   try tables.propose(wishes) { name in try knownFields(of: name, call) }
@@ -197,11 +196,11 @@ private func importTables(
     let names = secrets.joined(separator: ", ")
     Console.say("note", "sealed, as named like secrets: \(names); --plain A,B says what stays in the clear")
   }
-  if call.has(Command.propose) { return .done }
+  if call.has(Command.propose) { return }
   if isAsking, try !Console.ask("take \(tables.count == 1 ? "it" : "them")?", on: Console.out) {
     throw ToolError(.no, "nothing was imported")
   }
-  return try call.withStore(.required) { store in
+  try call.withStore(.required) { store in
     // What does not fit is said before anything is written.
     try tables.findDangling(in: store)
     let knownCounts = try tables.map { try $0.compare(with: store, isBefore: true) }
@@ -236,7 +235,6 @@ private func importTables(
     for table in tables {
       try Console.out.write(table.outcome(try table.compare(with: store), name(table)))
     }
-    return .done
   }
 }
 

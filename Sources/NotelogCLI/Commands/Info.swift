@@ -10,8 +10,13 @@ extension Command {
       No key is needed; with one, or with --unlock, the names of keys are shown as well. What lies before the floor is on the disk for certain.
 
       On a terminal each segment has a bar: as long as it is large, filled as far as it is live.
+
+      With --archive it says which of the store's revisions was shipped there last.
       """,
-    positionals: [.store], options: [.unlock, .json], run: showInfo)
+    positionals: [.store], options: [.unlock, archive, .json], run: showInfo)
+
+  fileprivate static let archive = Option(
+    long: "archive", value: "DIR", completion: .folders, help: "say how much of the store this archive has")
 }
 
 /// How large a store may be of which all records are read, to count what is sealed under each key.
@@ -28,7 +33,7 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
     let counted = store.info().byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info()
-    try call.print(report(info, store.damage, counts, counted))
+    try call.print(report(call, info, store.damage, counts, counted))
     if info.verdict.isDamaged, store.damage.verdict == .sound {
       Console.say("hint", "'notelog verify \(call.store)' says what is damaged")
     }
@@ -37,10 +42,10 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
 }
 
 private func report(
-  _ info: StoreInfo, _ damage: DamageReport,
+  _ call: Invocation, _ info: StoreInfo, _ damage: DamageReport,
   _ collections: [(collection: DynamicCollection, recordCount: Int)],
   _ sealed: SealedValueCounts?
-) -> Report {
+) throws -> Report {
   var report = Report(width: 12)
   report.row("store", info.id, ["id": info.id])
   let kept = info.keepsVersions
@@ -73,6 +78,14 @@ private func report(
     "records",
     "\(info.recordCount)\(lost == 0 ? "" : ", of which \(lost) can't be read"), next revision \(info.nextRevision)",
     ["records": info.recordCount, "nextRevision": info.nextRevision])
+  if let path = call.value(of: Command.archive) {
+    let branch = try Store.branches(of: call.archive(at: path)).first { info.branch.hasPrefix($0.name) }
+    let (last, time) = (branch?.revisions.upperBound ?? 0, branch?.time)
+    let words = time?.shown(isUTC: false).map { ", of \($0)" } ?? ""
+    report.row(
+      "archive", "revision \(last) of \(max(1, info.nextRevision) - 1)\(words)",
+      ["archive": ["revision": last, "time": time?.shown] as JSONValue])
+  }
   report.row(
     "size",
     "\(info.byteCount) bytes, of which \(info.liveByteCount) are live\(kept == nil ? "" : ", \(info.keptByteCount) are kept of older versions,") and compaction can free \(info.deadByteCount)",
@@ -87,8 +100,7 @@ private func report(
   report.add(["formatVersion": info.formatVersion, "floor": floor, "memoryNote": info.memoryNote])
   if damage.verdict != .sound {
     let others = damage.verdict == .unproven ? ", and others that nothing names" : ""
-    report.row(
-      "damage", "\(damage.verdict.rawValue), \(counted(lost, "record")) known to be lost\(others)")
+    report.row("damage", "\(damage.verdict.rawValue), \(counted(lost, "record")) known to be lost\(others)")
   }
   report.rows(
     "collection",

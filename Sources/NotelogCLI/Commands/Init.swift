@@ -21,7 +21,7 @@ extension Command {
     positionals: [.store],
     options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes, keepVersions],
     examples: ["notelog init my.notelog": "asks for a password, and makes the store"],
-    run: makeStore)
+    run: done(makeStore))
 
   /// What a store is made with when no schema is given.
   static let standardCollections: [(name: String, fields: [FieldDescription])] = [
@@ -50,29 +50,23 @@ private func collections(_ path: String) throws -> [(name: String, fields: [Fiel
   return try JSONReader.read(bytes, errorPrefix: "the schema '\(path)' is not JSON: ").schemaCollections()
 }
 
-private func makeStore(_ call: Invocation) throws -> ExitCode {
+private func makeStore(_ call: Invocation) throws {
+  _ = try call.only(of: [Command.schemaFile, Command.empty])
   let file = call.value(of: Command.schemaFile)
-  if file != nil, call.has(Command.empty) {
-    throw ToolError.usage("--schema and --empty are both given, and one is enough")
-  }
   let collections =
     try file.map(collections) ?? (call.has(Command.empty) ? [] : Command.standardCollections)
   var options = Store.Options()
   options.passwordWork = try call.passwordWork()
   options.segmentByteCount = try call.segmentByteCount()
   options.keepsCommitTimes = call.has(Command.commitTimes)
-  options.keepsVersions = try call.quantity(
-    of: Command.keepVersions, in: 1...UInt32.max, ["s": 1, "m": 60, "h": 3600, "d": 86_400],
-    "a time like 90s, 15m, 12h or 30d"
-  ).map { .seconds(Int64($0)) }
+  options.keepsVersions = try call.seconds(of: Command.keepVersions).map { .seconds(Int64($0)) }
   if let path = call.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   // What stands in the way is said before a password is asked for.
   if try SecretSource.option(of: call) == nil,
     let held = try? FileManager.default.contentsOfDirectory(atPath: call.store),
     !held.contains("creating"), held.contains(where: { $0 != "lock" })
   {
-    throw ToolError(
-      .failed, "the folder '\(call.store)' is not empty", hint: "make the store in another one")
+    throw ToolError.notEmpty(call.store)
   }
   let given = try SecretSource.given(call)
   let credential = try given ?? SecretSource.askNew(.passwordFile)
@@ -86,5 +80,4 @@ private func makeStore(_ call: Invocation) throws -> ExitCode {
       "hint",
       "'notelog key recovery \(call.store)' makes a recovery key, to be written down and kept elsewhere")
   }
-  return .done
 }

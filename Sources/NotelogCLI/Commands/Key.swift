@@ -18,7 +18,7 @@ extension Command {
 
       A field comes under the key when it is added: 'notelog schema seal STORE COLLECTION NAME=TYPE --under NAME'.
       """,
-    positionals: [.store, .keyName], options: [keyClass, shreddable], run: addKey)
+    positionals: [.store, .keyName], options: [keyClass, shreddable], run: done(addKey))
 
   static let keyRotate: Command = Command(
     words: ["key", "rotate"], summary: "seal everything under a key anew, under a new generation of it",
@@ -34,7 +34,7 @@ extension Command {
       Only for keys that were added with --shreddable.
       \(Store.shreddingLimits)
       """,
-    positionals: [.store, .keyName], options: [.yes], run: shredKey)
+    positionals: [.store, .keyName], options: [.yes], run: done(shredKey))
 
   static let keyRecovery: Command = Command(
     words: ["key", "recovery"], summary: "make a recovery key, and print it once",
@@ -42,7 +42,7 @@ extension Command {
       It opens the store like a password, is written down and kept elsewhere, and read back with --recovery-file: letters typed
       wrongly or exchanged are found. 'password remove STORE SLOT' takes it away.
       """,
-    positionals: [.store], options: [], run: makeRecoveryKey)
+    positionals: [.store], options: [], run: done(makeRecoveryKey))
 
   static let keyGrant: Command = Command(
     words: ["key", "grant"], summary: "add a password that opens some keys only",
@@ -53,7 +53,7 @@ extension Command {
     positionals: [
       .store, Positional(name: "NAME", completion: .keys, repeats: true, help: "the keys' names"),
     ],
-    options: [.newPasswordFile, .scryptLogN, .yes], run: grantKeys)
+    options: [.newPasswordFile, .scryptLogN, .yes], run: done(grantKeys))
 
   fileprivate static let keyClass = Option(
     long: "class", value: "CLASS", completion: KeyClass.allCases.map(\.rawValue),
@@ -111,14 +111,10 @@ extension StoreInfo.Key {
   }
 }
 
-private func addKey(_ call: Invocation) throws -> ExitCode {
-  let className = call.value(of: Command.keyClass) ?? "whenUnlocked"
-  guard let keyClass = KeyClass(rawValue: className) else {
-    let names = KeyClass.allCases.map(\.rawValue).joined(separator: ", ")
-    throw ToolError.usage("there is no class '\(className)'", hint: "the classes are \(names)")
-  }
+private func addKey(_ call: Invocation) throws {
+  let keyClass = try call.choice(of: Command.keyClass, among: KeyClass.self) ?? .whenUnlocked
   let isShreddable = call.has(Command.shreddable)
-  return try call.withStore(.required) { store in
+  try call.withStore(.required) { store in
     let name = call.positionals[1]
     try store.createKey(name, keyClass, isShreddable: isShreddable)
     if Console.errorIsTerminal {
@@ -131,7 +127,6 @@ private func addKey(_ call: Invocation) throws -> ExitCode {
         "note", "backups leave the key's effaceable file out; who loses it loses what is sealed under the key"
       )
     }
-    return .done
   }
 }
 
@@ -192,9 +187,9 @@ private func rotateKey(_ call: Invocation) throws -> ExitCode {
   }
 }
 
-private func shredKey(_ call: Invocation) throws -> ExitCode {
+private func shredKey(_ call: Invocation) throws {
   let name = call.positionals[1]
-  return try call.withStore(
+  try call.withStore(
     .required,
     asking: { store in
       // Its file is overwritten again all the same where one came back.
@@ -213,11 +208,10 @@ private func shredKey(_ call: Invocation) throws -> ExitCode {
     try store.shredKey(name)
     if wasShredded { throw ToolError(.no, "the key '\(name)' was shredded before") }
     Console.say("note", Store.shreddingLimits)
-    return .done
   }
 }
 
-private func makeRecoveryKey(_ call: Invocation) throws -> ExitCode {
+private func makeRecoveryKey(_ call: Invocation) throws {
   try call.withStore(.credential) { store in
     let text = try store.addRecoveryKey()
     do {
@@ -229,13 +223,12 @@ private func makeRecoveryKey(_ call: Invocation) throws -> ExitCode {
         hint: "'notelog password remove \(call.store) \(slot)' takes it away")
     }
     Console.say("note", "this is shown once: write it down, and keep it apart from the store")
-    return .done
   }
 }
 
-private func grantKeys(_ call: Invocation) throws -> ExitCode {
+private func grantKeys(_ call: Invocation) throws {
   let work = try call.passwordWork()
-  return try call.withStore(
+  try call.withStore(
     .credential,
     asking: { store in
       try call.confirm("add a grant, and leave these in force?", of: store)
@@ -243,6 +236,5 @@ private func grantKeys(_ call: Invocation) throws -> ExitCode {
     }
   ) { store, _, new in
     try store.grant(Array(call.positionals.dropFirst()), to: new, work: work)
-    return .done
   }
 }

@@ -25,12 +25,7 @@ extension Command {
       A record that cannot be read is said on stderr, the others are listed, and it exits 3. With --where or
       --limit, records that an index rules out are not read.
       """,
-    positionals: [
-      .store,
-      Positional(
-        name: "COLLECTION", completion: .collections, isOptional: true,
-        help: "the collection; may be left out if there is one"),
-    ],
+    positionals: [.store, .collection("the collection; may be left out if there is one", isOptional: true)],
     options: [.field, whereOption, or, .sort, .limit] + Option.rows,
     examples: [
       "notelog list my.notelog --where 'time in 2026-11' --sort title --limit 10":

@@ -28,14 +28,14 @@ enum NotelogTool {
     return call.damage.say(after: code, call.positionals.first ?? "STORE")
   }
 
-  private static func report(_ thrown: any Error) -> ExitCode {
+  /// Says an error, and what its exit code is.
+  static func report(_ thrown: any Error) -> ExitCode {
     let error = ToolError(any: thrown)
     if error == .closedPipe { return .done }
     if error.code == .interrupted { return .interrupted }
     // What was printed before the error is still data; a second failure to print it adds nothing.
     try? Console.out.flush()
-    Console.say("error", error.message)
-    if let hint = error.hint { Console.say("hint", hint) }
+    error.say()
     return error.code
   }
 }
@@ -46,7 +46,8 @@ extension CommandTable {
   static let standard: CommandTable = CommandTable(
     [
       .initialize, .add, .get, .set, .edit, .remove, .list, .search, .history, .undo, .dump, .watch,
-      .importRecords, .export, .verify, .compact, .info, .salvage, .backup, .restore, .accept, .unlock, .lock,
+      .importRecords, .export, .verify, .compact, .info, .salvage, .backup, .ship, .restore, .expired,
+      .accept, .unlock, .lock,
       .agentStatus, .agentLock,
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
@@ -62,21 +63,18 @@ extension Command {
   static let help: Command = Command(
     words: ["help"], summary: "show help",
     positionals: [Positional(name: "COMMAND", isOptional: true, repeats: true, help: "the command")],
-    run: showHelp)
+    run: done(showHelp))
 
-  static let version: Command = Command(words: ["--version"], summary: "show the version") {
-    (_) in
-    try Console.out.write("notelog \(NotelogTool.version)\n")
-    return .done
-  }
+  static let version: Command = Command(
+    words: ["--version"], summary: "show the version",
+    run: done { _ in try Console.out.write("notelog \(NotelogTool.version)\n") })
 }
 
-private func showHelp(_ call: Invocation) throws -> ExitCode {
+private func showHelp(_ call: Invocation) throws {
   let table = CommandTable.standard
   var words = call.positionals
   guard let first = words.first, first != Command.help.words[0] else {
-    try Console.out.write(table.overview)
-    return .done
+    return try Console.out.write(table.overview)
   }
   guard table.firstWords.contains(first) else {
     let near = table.firstWords.hint(for: first)
@@ -85,18 +83,14 @@ private func showHelp(_ call: Invocation) throws -> ExitCode {
   // `notelog list STORE --help` is help on `list`: what comes after the command's words does not matter.
   while table.commands(beginning: words).isEmpty { words.removeLast() }
   try Console.out.write(table.commands(beginning: words).map(\.helpPage).joined(separator: "\n"))
-  return .done
 }
 
 // MARK: - `notelog generate man` and `notelog generate completions SHELL`.
 
 extension Command {
   static let generateMan: Command = Command(
-    words: ["generate", "man"], summary: "print the man page, in roff"
-  ) { (_) in
-    try Console.out.write(CommandTable.standard.manPage(version: NotelogTool.version))
-    return .done
-  }
+    words: ["generate", "man"], summary: "print the man page, in roff",
+    run: done { _ in try Console.out.write(CommandTable.standard.manPage(version: NotelogTool.version)) })
 
   static let generateCompletions: Command = Command(
     words: ["generate", "completions"], summary: "print the completions for a shell",
@@ -104,25 +98,23 @@ extension Command {
       Positional(
         name: "SHELL", completion: Shell.allCases.map(\.rawValue),
         help: Shell.allCases.map(\.rawValue).joined(separator: ", "))
-    ]
-  ) { (call) in
-    let name = call.positionals[0]
-    guard let shell = Shell(rawValue: name) else {
-      throw ToolError.usage(
-        "there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
-    }
-    try Console.out.write(shell.script)
-    return .done
-  }
+    ],
+    run: done { call in
+      let name = call.positionals[0]
+      guard let shell = Shell(rawValue: name) else {
+        throw ToolError.usage(
+          "there are no completions for '\(name)'", hint: "there are some for bash, zsh and fish")
+      }
+      try Console.out.write(shell.script)
+    })
 
   /// What the shells' scripts ask; help does not name it.
   static let complete: Command = Command(
     words: ["complete"], summary: "print what may stand in the last word's place",
-    positionals: [Positional(name: "WORD", isOptional: true, repeats: true, help: "a word")]
-  ) { call in
-    for candidate in CommandTable.standard.candidates(for: call.positionals) {
-      try Console.out.write(candidate + "\n")
-    }
-    return .done
-  }
+    positionals: [Positional(name: "WORD", isOptional: true, repeats: true, help: "a word")],
+    run: done { call in
+      for candidate in CommandTable.standard.candidates(for: call.positionals) {
+        try Console.out.write(candidate + "\n")
+      }
+    })
 }

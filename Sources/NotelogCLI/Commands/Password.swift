@@ -4,7 +4,7 @@ import Notelog
 extension Command {
   static let passwordAdd: Command = Command(
     words: ["password", "add"], summary: "add another password that opens the store",
-    positionals: [.store], options: [.newPasswordFile, .scryptLogN], run: addPassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN], run: done(addPassword))
 
   static let passwordChange: Command = Command(
     words: ["password", "change"], summary: "replace the password that is given by another",
@@ -16,7 +16,7 @@ extension Command {
       written from then on. Other passwords, recovery keys and grants are gone then; 'notelog key rotate' seals anew what is there. All keys have to
       be there: where one stayed on another device, or its effaceable file is missing, nothing is changed.
       """,
-    positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey, .yes], run: changePassword)
+    positionals: [.store], options: [.newPasswordFile, .scryptLogN, rekey, .yes], run: done(changePassword))
 
   fileprivate static let rekey = Option(
     long: "rekey", help: "make a new unlock root and new keys, which nobody knows who knew the old ones")
@@ -29,7 +29,7 @@ extension Command {
       with the password.
       """,
     positionals: [.store, Positional(name: "SLOT", isOptional: true, help: "the slot's number")],
-    options: [.yes], run: removePassword)
+    options: [.yes], run: done(removePassword))
 }
 
 extension Option {
@@ -53,15 +53,14 @@ extension Invocation {
   }
 }
 
-private func addPassword(_ call: Invocation) throws -> ExitCode {
+private func addPassword(_ call: Invocation) throws {
   let work = try call.passwordWork()
   try call.withStore(.credential, asking: { _ in try call.newPassword() }) { store, _, new in
     try store.addCredential(new, work: work)
   }
-  return .done
 }
 
-private func changePassword(_ call: Invocation) throws -> ExitCode {
+private func changePassword(_ call: Invocation) throws {
   let (work, isRekeying) = (try call.passwordWork(), call.has(Command.rekey))
   try call.checkPath()
   if !isRekeying, try !call.givesPassword {
@@ -85,7 +84,6 @@ private func changePassword(_ call: Invocation) throws -> ExitCode {
       try store.changeCredential(old, to: new, work: work)
     }
   }
-  return .done
 }
 
 /// Makes a new unlock root, which takes all keys along.
@@ -129,7 +127,7 @@ extension Invocation {
   }
 }
 
-private func removePassword(_ call: Invocation) throws -> ExitCode {
+private func removePassword(_ call: Invocation) throws {
   let slot = call.positionals.dropFirst().first
   let number = slot.flatMap { UInt32($0) }
   if let slot, number == nil {
@@ -156,5 +154,4 @@ private func removePassword(_ call: Invocation) throws -> ExitCode {
       try store.removeCredential(given)
     }
   }
-  return .done
 }

@@ -48,8 +48,7 @@ private func salvageStore(_ call: Invocation) throws -> ExitCode {
         .notFound: ToolError(
           .noStore, "there is nothing of a store in '\(call.store)'",
           hint: "where no file has a readable header, --store-id says which store it was"),
-        .alreadyExists: ToolError(
-          .failed, "'\(new)' is not empty", hint: "the new store needs a folder of its own"),
+        .alreadyExists: .notEmpty(new),
       ],
       into: new
     ) { progress in
@@ -120,7 +119,7 @@ private func report(
   report.rows(
     "foreign", summary.foreignStores.map { "store \($0): --store-id \($0) saves that one" },
     ["foreignStores": summary.foreignStores])
-  report.rows("lost", summary.losses.map { Escaping.line($0.lossWords) })
+  report.rows("lost", summary.losses.map { Escaping.line($0.words) })
   let more = summary.lossCount - summary.losses.count
   report.row("lost", more > 0 ? "and \(more) places more" : nil)
   let unnamed = summary.unnamedRecordCount
@@ -143,7 +142,7 @@ private func report(
   let copy = found.report
   report.rows(
     "new store", copy.lines,
-    ["lossCount": summary.lossCount, "losses": summary.losses.map(\.lossJSON), "newStore": copy.json])
+    ["lossCount": summary.lossCount, "losses": summary.losses, "newStore": copy.json])
   report.row(
     "verdict",
     isComplete ? Console.styled("everything was saved", .green) : Console.styled("not all was saved", .red))
@@ -161,22 +160,5 @@ extension SalvageSummary.KeyringOutcome {
       "can't be read: look whose it is, and whether it is a link; nothing sealed opens without it"
     case .missing: "missing: restore one from a backup to open what is sealed"
     }
-  }
-}
-
-extension Finding {
-  /// Place and message of what could not be saved, in one line.
-  fileprivate var lossWords: String {
-    let place = [
-      segment.map { "segment \($0)" } ?? file, byteCount > 0 ? offset.map { "offset \($0)" } : nil,
-    ]
-    return Finding.words(message, at: place, record)
-  }
-
-  fileprivate var lossJSON: JSONValue {
-    [
-      "kind": kind.rawValue, "message": message, "file": file, "segment": segment, "offset": offset,
-      "bytes": byteCount, "record": record?.shown,
-    ]
   }
 }

@@ -8,7 +8,7 @@ extension Command {
       With --json it is what 'init --schema' takes, without retired fields and references. Without a password keys have numbers and no names;
       --unlock shows them.
       """,
-    positionals: [.store, collection(isOptional: true)], options: [.unlock, .json],
+    positionals: [.store, .collection(isOptional: true)], options: [.unlock, .json],
     examples: ["notelog schema show my.notelog --unlock --json >s.json": "for 'init --schema'"],
     run: showSchema)
 
@@ -20,9 +20,9 @@ extension Command {
 
       \(dryRun)
       """,
-    positionals: [.store, collection(), newFields], options: [indexed, .yes],
+    positionals: [.store, .collection(), newFields], options: [indexed, .yes],
     examples: ["notelog schema add my.notelog note stars=integer --indexed": "adds a number"],
-    run: addFields)
+    run: done(addFields))
 
   static let schemaSeal: Command = Command(
     words: ["schema", "seal"], summary: "add fields that are sealed",
@@ -33,9 +33,9 @@ extension Command {
 
       \(dryRun)
       """,
-    positionals: [.store, collection(), newFields], options: [under, padded, .yes],
+    positionals: [.store, .collection(), newFields], options: [under, padded, .yes],
     examples: ["notelog schema seal my.notelog note pin=text --under secrets": "adds a sealed text"],
-    run: addFields)
+    run: done(addFields))
 
   static let schemaRename: Command = Command(
     words: ["schema", "rename"], summary: "rename a field, or a collection",
@@ -45,10 +45,10 @@ extension Command {
       \(dryRun)
       """,
     positionals: [
-      .store, collection(),
+      .store, .collection(),
       Positional(name: "FIELD", completion: .fields, isOptional: true, help: "the field"),
       Positional(name: "NEW", help: "the new name of the field or, without FIELD, of the collection"),
-    ], options: [.yes], run: rename)
+    ], options: [.yes], run: done(rename))
 
   static let schemaRetire: Command = Command(
     words: ["schema", "retire"], summary: "take fields out of use for good",
@@ -59,16 +59,11 @@ extension Command {
       \(dryRun)
       """,
     positionals: [
-      .store, collection(), Positional(name: "FIELD", completion: .fields, repeats: true, help: "a field"),
-    ], options: [.yes], run: retireFields)
+      .store, .collection(), Positional(name: "FIELD", completion: .fields, repeats: true, help: "a field"),
+    ], options: [.yes], run: done(retireFields))
 
   private static let types = FieldType.allCases.map(\.name).joined(separator: ", ")
   private static let dryRun = "It says what will change, and asks; nothing is changed before the answer."
-
-  private static func collection(isOptional: Bool = false) -> Positional {
-    Positional(
-      name: "COLLECTION", completion: .collections, isOptional: isOptional, help: "the collection's name")
-  }
 
   private static let newFields = Positional(name: "NAME=TYPE", repeats: true, help: "a field and its type")
 
@@ -113,7 +108,7 @@ private struct SchemaChange {
 
 extension Invocation {
   /// Says what will change, asks, and changes it.
-  fileprivate func change(_ plan: (Store) throws -> SchemaChange) throws -> ExitCode {
+  fileprivate func change(_ plan: (Store) throws -> SchemaChange) throws {
     try withStore(
       .required,
       asking: { store in
@@ -125,7 +120,7 @@ extension Invocation {
     ) { store, _, change in
       try store.createCollection(
         change.name, formerly: change.formerly, fields: change.fields, retiring: change.retiring)
-      if change.retiring.isEmpty { return .done }
+      if change.retiring.isEmpty { return }
       let collection = try store.collection(given: change.name)
       var ids: [RecordID] = []
       try collection.query().onDamage { _ in }.forEach { entry in
@@ -141,15 +136,14 @@ extension Invocation {
         "note",
         "\(counted(ids.count, "record")) written without; 'notelog compact \(self.store) --purge' takes what was before out of the files"
       )
-      return .done
     }
   }
 }
 
-private func addFields(_ call: Invocation) throws -> ExitCode {
+private func addFields(_ call: Invocation) throws {
   let isSealed = call.command.words == Command.schemaSeal.words
   let key = call.value(of: Command.under) ?? defaultKeyName
-  return try call.change { store in
+  try call.change { store in
     let collection = try? store.collection(call.positionals[1])
     var change = SchemaChange(name: collection?.name ?? call.positionals[1])
     if collection == nil { change.words.append("the collection '\(change.name)' is made") }
@@ -170,9 +164,9 @@ private func addFields(_ call: Invocation) throws -> ExitCode {
   }
 }
 
-private func rename(_ call: Invocation) throws -> ExitCode {
+private func rename(_ call: Invocation) throws {
   let new = call.positionals[call.positionals.count - 1]
-  return try call.change { store in
+  try call.change { store in
     let collection = try store.collection(everNamed: call.positionals[1])
     guard call.positionals.count > 3 else {
       if let known = try? store.collection(new), known.number != collection.number {
@@ -197,7 +191,7 @@ private func rename(_ call: Invocation) throws -> ExitCode {
   }
 }
 
-private func retireFields(_ call: Invocation) throws -> ExitCode {
+private func retireFields(_ call: Invocation) throws {
   try call.change { store in
     let collection = try store.collection(everNamed: call.positionals[1])
     let fields = try call.positionals.dropFirst(2).map { try collection.field($0) }

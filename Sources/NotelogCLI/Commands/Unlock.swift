@@ -19,20 +19,20 @@ extension Command {
     examples: [
       "notelog unlock my.notelog --for 1h": "asks for the password, and for an hour no other command does"
     ],
-    run: unlockStore)
+    run: done(unlockStore))
 
   static let lock: Command = Command(
     words: ["lock"], summary: "forget what was kept of a store, or of all stores",
     discussion:
       "The agent wipes it from its memory, and the kernel from its keyring. A command that is running keeps what it has.",
-    positionals: [optionalStore], run: lockStores)
+    positionals: [optionalStore], run: done(lockStores))
 
   static let agentLock: Command = Command(
-    words: ["agent", "lock"], summary: "the same as lock", positionals: [optionalStore], run: lockStores)
-
-  static let optionalStore = Positional(
-    name: "STORE", completion: .folders, isOptional: true, help: "the store's folder; all stores unless given"
+    words: ["agent", "lock"], summary: "the same as lock", positionals: [optionalStore], run: done(lockStores)
   )
+
+  static let optionalStore = Positional.folder(
+    "STORE", "the store's folder; all stores unless given", isOptional: true)
 
   static let agentWarning =
     "Any program that runs as the same user can ask for what is kept, as it could read the memory of any other program of the user. For as "
@@ -48,8 +48,8 @@ extension Command {
   static let keepSecondsMax: UInt32 = 86_400
 }
 
-private func unlockStore(_ call: Invocation) throws -> ExitCode {
-  let seconds = try call.seconds(of: Command.keepFor) ?? 900
+private func unlockStore(_ call: Invocation) throws {
+  let seconds = try call.seconds(of: Command.keepFor, upTo: Command.keepSecondsMax) ?? 900
   let keeper = try call.choice(of: Command.keeper, among: RootKeeper.self) ?? .agent
   // What stands in the way is said before a password is asked for.
   if keeper == .agent { _ = try AgentServer.requiredFolderPath() }
@@ -58,7 +58,6 @@ private func unlockStore(_ call: Invocation) throws -> ExitCode {
     try keeper.keep(root, of: store.id, seconds: seconds)
   }
   try Console.out.write("unlocked for \(Duration.seconds(Int64(seconds)).shown)\n")
-  return .done
 }
 
 /// That a grant opened the store.
@@ -66,21 +65,13 @@ private let partly = ToolError(
   .locked, "this password opens some keys only, and what is kept would open all: nothing is kept",
   hint: "give it to each command with --password-file FILE")
 
-private func lockStores(_ call: Invocation) throws -> ExitCode {
+private func lockStores(_ call: Invocation) throws {
   try RootKeeper.forget(call.positionals.isEmpty ? nil : try call.storeID())
   // Where nobody says where an agent would be, one may still keep all it has.
   _ = try AgentServer.requiredFolderPath()
-  return .done
 }
 
 extension Invocation {
-  /// The option's value as a time in seconds: `90s`, `15m` or `2h`.
-  func seconds(of option: Option) throws -> UInt32? {
-    try quantity(
-      of: option, in: 1...Command.keepSecondsMax, ["s": 1, "m": 60, "h": 3600],
-      "a time like 90s, 15m or 2h, up to 24h")
-  }
-
   /// The id of the store on the command line.
   func storeID() throws -> RecordID { try withStore(.never, readOnly: true) { $0.id } }
 }

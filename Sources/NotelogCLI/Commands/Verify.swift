@@ -14,12 +14,10 @@ extension Command {
       Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are
       counted, and get says of their ids that they can't be read.
 
-      A backup's folder is verified as the store that it would be restored to, with all files of the backup.
+      An archive's folder is verified as the store that it would be restored to: its newest moment, or the one that --at, --revision and --branch name.
       """,
-    positionals: [.store], options: [.unlock, .json],
-    examples: [
-      "notelog verify my.notelog": "checks what can be checked without a key"
-    ],
+    positionals: [.store], options: [.unlock] + Option.moment + [.json],
+    examples: ["notelog verify my.notelog": "checks what can be checked without a key"],
     run: verifyStore)
 }
 
@@ -29,10 +27,20 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   if credential == nil, call.has(.unlock) {
     credential = try call.keptRoot() ?? SecretSource.ask()
   }
+  let isArchive = FolderArchive.isArchive(at: call.store)
+  if !isArchive, let option = Option.moment.first(where: call.has) {
+    throw ToolError.usage("--\(option.long) is for archives, and '\(call.store)' is none")
+  }
   let found: Verification
   do {
-    found = try withProgress("verifying", saying: [.notFound: call.noStore], onlyReading: true) { progress in
-      try Store.verify(at: call.store, unlocking: credential, progress: progress)
+    found = try withProgress(
+      "verifying", saying: isArchive ? [:] : [.notFound: call.noStore], onlyReading: true
+    ) { progress in
+      try isArchive
+        ? Store.verify(
+          FolderArchive(path: call.store), at: call.moment(), branch: call.value(of: .branch),
+          unlocking: credential, progress: progress)
+        : Store.verify(at: call.store, unlocking: credential, progress: progress)
     }
   } catch {
     let error = ToolError(any: error)
@@ -49,7 +57,8 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
-    Console.say("hint", found.backupPartCount == nil ? call.remedy : "make another backup")
+    let again = "'notelog backup STORE \(call.store) --check' puts again what the store still has"
+    Console.say("hint", isArchive ? again : call.remedy)
   }
   return .no
 }
@@ -74,15 +83,15 @@ extension Verification {
   /// Part by part what was checked, then what was found.
   var report: Report {
     var report = Report(width: 11)
-    let store = backupStoreID?.shown
-    report.row("backup", backupPartCount.map { "of store \(store ?? "unknown"), \(counted($0, "part"))" })
+    let objects = archivedObjectCount.map { counted($0, "object") }
+    report.row("archive", objects.map { "\($0), as of revision \(archivedRevision ?? 0)" })
     let parts = Finding.Part.allCases.map { part in
       let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
       return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
     report.add([
-      "condition": verdict.condition, "backupOf": backupPartCount.map { _ in store ?? "" },
-      "backupParts": backupPartCount, "parts": JSONValue.object(parts),
+      "condition": verdict.condition, "archivedObjects": archivedObjectCount,
+      "parts": JSONValue.object(parts),
     ])
     report.row(
       "structure",
@@ -148,20 +157,17 @@ extension Verification.LostRecord: JSONRepresentable {
 extension Finding: JSONRepresentable {
   var json: JSONValue {
     [
-      "part": part.rawValue, "damage": isDamage, "message": message, "segment": segment, "offset": offset,
-      "record": record?.shown,
+      "part": part.rawValue, "damage": isDamage, "kind": kind.rawValue, "message": message, "file": file,
+      "segment": segment, "offset": offset, "bytes": byteCount, "record": record?.shown,
     ]
   }
 
   /// Place and message in one line.
   var words: String {
-    let place = [segment.map { "segment \($0)" }, offset.map { "offset \($0)" }]
-    return Self.words(message, at: place, record)
-  }
-
-  /// What is wrong, behind where it is.
-  static func words(_ message: String, at place: [String?], _ record: RecordID?) -> String {
-    let place = (place + [record.map { "record \($0.shown)" }]).compactMap { $0 }.joined(separator: ", ")
+    // What is all of a segment begins nowhere.
+    let start = offset.flatMap { $0 > 0 || byteCount > 0 ? "offset \($0)" : nil }
+    let place = [segment.map { "segment \($0)" } ?? file, start, record.map { "record \($0.shown)" }]
+      .compactMap { $0 }.joined(separator: ", ")
     return place.isEmpty ? message : "\(place): \(message)"
   }
 }

@@ -11,18 +11,15 @@ extension Command {
       says 'more' stands for commits that went by too fast to be named one by one.
       """,
     positionals: [.store], options: [commits, .json],
-    examples: [
-      "notelog watch my.notelog --json | jq .written": "for a script that follows"
-    ],
-    run: watchStore)
+    examples: ["notelog watch my.notelog --json | jq .written": "for a script that follows"],
+    run: done(watchStore))
 
-  fileprivate static let commits = Option(
-    long: "commits", value: "COUNT", help: "end after so many commits")
+  fileprivate static let commits = Option(long: "commits", value: "COUNT", help: "end after so many commits")
 }
 
-private func watchStore(_ call: Invocation) throws -> ExitCode {
+private func watchStore(_ call: Invocation) throws {
   let limit = try call.number(of: Command.commits, in: 1...Int.max) ?? .max
-  return try call.withStore(.ifGiven, readOnly: true) { store in
+  try call.withStore(.ifGiven, readOnly: true) { store in
     let changes = store.changes()
     // Whoever reads this knows that nothing is missed from here on.
     Console.say("watch", "following '\(call.store)' from revision \(store.info().nextRevision) on")
@@ -44,7 +41,6 @@ private func watchStore(_ call: Invocation) throws -> ExitCode {
     if let error = failure.withLock({ $0 }) { throw error }
     // Where it has ended by itself, this says why.
     _ = try store.refresh()
-    return .done
   }
 }
 

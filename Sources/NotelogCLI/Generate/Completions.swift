@@ -17,7 +17,7 @@ extension CommandTable {
         arguments.append(word)
       } else {
         takesOptions = word != "--"
-        option = valuedOption(word)
+        option = valuedOption(word, arguments)
       }
     }
     arguments = Self.resolving(arguments)
@@ -44,7 +44,7 @@ extension CommandTable {
   private func names(_ kind: String, of arguments: [String]) -> [String]? {
     let kinds: [[String]] = [.fields, .assignments, .collections, .keys]
     guard kinds.contains([kind]) else { return nil }
-    guard let command = commands.first(where: { arguments.starts(with: $0.words) }),
+    guard let command = command(of: arguments),
       let store = arguments.dropFirst(command.words.count).first
     else { return [] }
     let call = Invocation(command: command, positionals: [store])
@@ -62,19 +62,24 @@ extension CommandTable {
     } ?? []
   }
 
-  /// The option of a name with its dashes, if the next word is its value.
-  private func valuedOption(_ name: String) -> Option? {
-    options.first { option in
+  /// The command that arguments begin with.
+  private func command(of arguments: [String]) -> Command? {
+    let words = Self.resolving(arguments)
+    return commands.first { words.starts(with: $0.words) }
+  }
+
+  /// The command's option of a name with its dashes, if the next word is its value.
+  private func valuedOption(_ name: String, _ arguments: [String]) -> Option? {
+    (command(of: arguments)?.allOptions ?? options).first { option in
       option.value != nil && ("--" + option.long == name || option.short.map { "-\($0)" } == name)
     }
   }
 
   private func optionCandidates(_ arguments: [String], _ word: String) -> [String] {
-    if let sign = word.firstIndex(of: "="), let option = valuedOption(String(word[..<sign])) {
+    if let sign = word.firstIndex(of: "="), let option = valuedOption(String(word[..<sign]), arguments) {
       return known(option.completion, arguments).map { $0.hasPrefix(":") ? $0 : word[...sign] + $0 }
     }
-    let command = commands.first { arguments.starts(with: $0.words) }
-    return (command?.allOptions ?? Option.common).map { "--\($0.long)\t\($0.help)" }
+    return (command(of: arguments)?.allOptions ?? Option.common).map { "--\($0.long)\t\($0.help)" }
   }
 
   /// The next words of commands, and what the command's next argument may be.
@@ -88,7 +93,7 @@ extension CommandTable {
     }.sorted()
     if isHelp { return found }
     if words.isEmpty { found += Self.aliases.map { "\($0)\t\($1)" } + ["help\tshow help"] }
-    guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return found }
+    guard let command = command(of: words) else { return found }
     let place = words.count - command.words.count
     let last = command.positionals.last { $0.repeats }
     return found + known((command.positionals.dropFirst(place).first ?? last)?.completion ?? [], arguments)

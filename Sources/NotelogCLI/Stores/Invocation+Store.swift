@@ -6,10 +6,7 @@ import Notelog
 extension Invocation {
   /// What `--segment-size` asks for: `65536`, `64K`, `4M` or `1G`.
   func segmentByteCount() throws -> Int? {
-    let range = Store.Options.segmentByteCounts
-    return try quantity(
-      of: .segmentSize, in: range, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30],
-      "a number of bytes from \(range.lowerBound >> 10)K to \(range.upperBound >> 20)M")
+    try byteCount(of: .segmentSize, in: Store.Options.segmentByteCounts)
   }
 
   /// Whether a command shows or writes sealed content.
@@ -194,9 +191,9 @@ extension Invocation {
   /// new one there loses its keyring.
   var noStore: ToolError {
     func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: store + "/" + name) }
-    if isThere("manifest") || isThere("manifest.copy") {
+    if FolderArchive.isArchive(at: store) {
       return ToolError(
-        .noStore, "'\(store)' is a backup, and no store",
+        .noStore, "'\(store)' is an archive, and no store",
         hint: "'notelog restore \(store) NEW' makes one of it")
     }
     // A store that was being made when its maker ended is made again.

@@ -9,13 +9,7 @@ enum SecretSource {
   ]
 
   /// The option that gives one; nil without one.
-  static func option(of call: Invocation) throws -> Option? {
-    let given = options.filter(call.has)
-    guard given.count <= 1 else {
-      throw ToolError.usage("--\(given[0].long) and --\(given[1].long) are both given, and one is enough")
-    }
-    return given.first
-  }
+  static func option(of call: Invocation) throws -> Option? { try call.only(of: options) }
 
   /// The credential given on the command line; nil without one.
   static func given(_ call: Invocation) throws -> Credential? {
@@ -38,18 +32,17 @@ enum SecretSource {
 
   /// The password, asked for.
   static func ask() throws -> Credential {
-    .passwordBytes(
-      try checked(
-        try TerminalEcho.ask(
-          "password", upTo: bytesMax,
-          hint: "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'")))
+    let hint = "give it with --password-file FILE, or keep the store unlocked with 'notelog unlock'"
+    let typed = try TerminalEcho.ask("password", upTo: bytesMax, hint: hint)
+    return .passwordBytes(try checked(typed, orElse: "no password was given", .locked))
   }
 
   /// A new password, asked for twice to be sure; `option` is what gives one without a terminal.
   static func askNew(_ option: Option) throws -> Credential {
     let hint = "give it with --\(option.long) FILE"
-    let first = try TerminalEcho.ask("new password", upTo: bytesMax, hint: hint)
-    guard first.byteCount > 0 else { throw ToolError(.failed, "an empty password protects nothing") }
+    let first = try checked(
+      TerminalEcho.ask("new password", upTo: bytesMax, hint: hint),
+      orElse: "an empty password protects nothing")
     let second = try TerminalEcho.ask("the same again", upTo: bytesMax, hint: hint)
     let areEqual = first.withBytes { first in
       second.withBytes { second in
@@ -58,7 +51,7 @@ enum SecretSource {
       }
     }
     guard areEqual else { throw ToolError(.failed, "the two passwords differ") }
-    return .passwordBytes(try checked(first))
+    return .passwordBytes(first)
   }
 
   static func password(in path: String) throws -> SecretBytes {
@@ -157,14 +150,11 @@ enum SecretSource {
     return try input.readSecret(upTo: bytesMax + 1, isLine: false) ?? SecretBytes([])
   }
 
-  /// A password that was given: not empty, and one that the tool takes.
-  private static func checked(_ given: SecretBytes?, orElse refusal: String) throws -> SecretBytes {
-    guard let given, given.byteCount > 0 else { throw ToolError(.failed, refusal) }
-    return try checked(given)
-  }
-
-  /// A password that the tool takes: not too long, and UTF-8.
-  private static func checked(_ password: SecretBytes) throws -> SecretBytes {
+  /// A password that the tool takes: not empty, not too long, and UTF-8.
+  private static func checked(
+    _ given: SecretBytes?, orElse refusal: String, _ code: ExitCode = .failed
+  ) throws -> SecretBytes {
+    guard let password = given, password.byteCount > 0 else { throw ToolError(code, refusal) }
     guard password.byteCount <= bytesMax else {
       throw ToolError(.failed, "a password has at most \(bytesMax) bytes")
     }

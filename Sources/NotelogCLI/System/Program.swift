@@ -92,6 +92,15 @@ struct Program: ~Copyable {
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
+  /// Runs a program to its end, with nothing to read; what it prints goes to this process's stderr, as it is.
+  ///
+  /// - Parameter words: Its name and its arguments.
+  /// - Returns: Its exit code, as `wait` gives it.
+  /// - Throws: Where it can't be started.
+  static func run(_ words: [String]) throws -> Int32 {
+    wait(for: try spawn(words, STDERR_FILENO, STDERR_FILENO))
+  }
+
   /// Runs a program on this process's own streams, to its end: what is typed is the program's, Ctrl-C too.
   ///
   /// - Parameters:

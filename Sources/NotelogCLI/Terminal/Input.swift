@@ -98,9 +98,7 @@ final class Input {
     return isAtEnd ? nil : secret
   }
 
-  private func readOn(
-    into memory: inout MutableRawSpan, at offset: Int, upTo count: Int
-  ) throws -> Int {
+  private func readOn(into memory: inout MutableRawSpan, at offset: Int, upTo count: Int) throws -> Int {
     while true {
       try waitForBytes()
       // SAFETY: the memory is the caller's, and has `count` bytes behind the offset.

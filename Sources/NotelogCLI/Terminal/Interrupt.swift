@@ -35,6 +35,9 @@ enum Interrupt {
     return ends.reader
   }
 
+  /// From now on a signal ends the tool at once, whoever waits for one.
+  static func endAtOnce() { bell.store(-1, ordering: .releasing) }
+
   /// Installs the handlers; a closed pipe becomes an error of `write`, not a signal. A crash ends the process,
   /// and prints nothing of its registers and memory, as Swift's backtraces do.
   static func install() {

@@ -49,6 +49,12 @@ struct ToolError: Error, Equatable, Sendable {
     self.hint = hint
   }
 
+  /// Says it, and what can be done.
+  func say() {
+    Console.say("error", message)
+    if let hint { Console.say("hint", hint) }
+  }
+
   /// An error in the command line itself.
   static func usage(_ message: String, hint: String? = nil) -> ToolError {
     ToolError(.usage, message, hint: hint)
@@ -58,6 +64,11 @@ struct ToolError: Error, Equatable, Sendable {
   static let closedPipe = ToolError(.done, "the reader of standard output went away")
 
   static let interrupted = ToolError(.interrupted, "interrupted")
+
+  /// That a folder should be new, and is not.
+  static func notEmpty(_ path: String) -> ToolError {
+    ToolError(.failed, "the folder '\(path)' is not empty", hint: "a store needs a folder of its own")
+  }
 }
 
 // MARK: - The library's errors as the tool says them: the same words, an exit code and a hint.

@@ -8,8 +8,7 @@ extension DynamicValue {
     switch self {
     case .bytes(let bytes): Data(bytes).base64EncodedString()
     case .date(let date):
-      Moment.text(date.timeIntervalSinceReferenceDate)
-        ?? "\(date.timeIntervalSinceReferenceDate)\(Self.afterYears)"
+      date.shown ?? "\(date.timeIntervalSinceReferenceDate)\(Self.afterYears)"
     case .uuid(let value): RecordID(value).shown
     default: description
     }
@@ -28,8 +27,7 @@ extension DynamicValue {
     case .text(let value): .string(value)
     case .bytes(let bytes): ["base64": Data(bytes).base64EncodedString()]
     case .date(let date):
-      Moment.text(date.timeIntervalSinceReferenceDate)?.json
-        ?? ["secondsSince2001": date.timeIntervalSinceReferenceDate.description]
+      date.shown?.json ?? ["secondsSince2001": date.timeIntervalSinceReferenceDate.description]
     case .uuid: .string(shown)
     case .url(let value): .string(value.absoluteString)
     case .json(let bytes): ["json": String(decoding: bytes, as: UTF8.self)]
@@ -41,6 +39,16 @@ extension DynamicValue {
 
   /// A moment, in seconds since 2001.
   static func date(_ seconds: Double) -> DynamicValue { .date(Date(timeIntervalSinceReferenceDate: seconds)) }
+}
+
+extension Date {
+  /// As programs read it; nil where RFC 3339 can't say it.
+  var shown: String? { Moment.text(timeIntervalSinceReferenceDate) }
+
+  /// As people read it, to the second.
+  func shown(isUTC: Bool) -> String? {
+    Moment.minute(timeIntervalSinceReferenceDate, isUTC: isUTC, withSeconds: true)
+  }
 }
 
 extension FieldType {

@@ -45,8 +45,7 @@ final class ReadingOutcome: Sendable {
       }
     }
     for case (let name, .long(let byteCount)) in shown.fields where part != .damage {
-      say(
-        "warning", "record \(shown.entry.id.shown): \(name) is left out, as it has \(byteCount) bytes")
+      say("warning", "record \(shown.entry.id.shown): \(name) is left out, as it has \(byteCount) bytes")
       part = .leftOut
     }
     state.withLock { state in

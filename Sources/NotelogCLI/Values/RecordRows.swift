@@ -118,11 +118,8 @@ extension Command {
 extension Invocation {
   /// How rows of records are to be printed.
   func rowForm() throws -> RecordRows.Form {
-    let forms = RecordRows.Form.allCases.filter { values[$0.rawValue] != nil }
-    guard forms.count < 2 else {
-      throw ToolError.usage("--\(forms[0].rawValue) and --\(forms[1].rawValue) are two forms: one is wanted")
-    }
-    return forms.first ?? (Console.outIsTerminal ? .table : .tsv)
+    let form = try only(of: [.tsv, .null, .json]).flatMap { RecordRows.Form(rawValue: $0.long) }
+    return form ?? (Console.outIsTerminal ? .table : .tsv)
   }
 
   /// What --field names: several where commas are between them, unless a field's name has them.
@@ -147,6 +144,6 @@ extension DynamicValue {
   /// The value for a person: on a terminal, a date is local time to the second unless `isUTC`.
   func shown(isUTC: Bool) -> String {
     guard case .date(let date) = self, !isUTC, Console.outIsTerminal else { return shown }
-    return Moment.minute(date.timeIntervalSinceReferenceDate, isUTC: false, withSeconds: true) ?? shown
+    return date.shown(isUTC: false) ?? shown
   }
 }

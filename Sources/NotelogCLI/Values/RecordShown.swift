@@ -48,9 +48,7 @@ struct RecordShown {
           return (field.name, .failed(error))
         }
         let isKeyMissing = error.code == .missingKey
-        return (
-          field.name, .sealed(byteCount: field.storedByteCount, key: key, isKeyMissing: isKeyMissing)
-        )
+        return (field.name, .sealed(byteCount: field.storedByteCount, key: key, isKeyMissing: isKeyMissing))
       }
     }
   }

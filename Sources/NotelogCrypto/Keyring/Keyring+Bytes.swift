@@ -154,5 +154,7 @@ extension Keyring {
   }
 
   /// The first eight bytes of its SHA-256: what tells it from others of its generation.
-  package func fingerprint() throws(CryptoError) -> [UInt8] { Array(try OpenSSL.sha256(bytes).prefix(8)) }
+  package func fingerprint() throws(CryptoError) -> UInt64 {
+    try OpenSSL.sha256(bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
 }

@@ -127,12 +127,6 @@ package final class Vault: Sendable {
     }
   }
 
-  /// Whether the unlock root is open, and made a keyring's MACs.
-  package func vouches(for keyring: Keyring) -> Bool {
-    guard let now = try? draft() else { return false }
-    return (try? keyring.verifyMAC(root: now.root.secret)) == true
-  }
-
   /// A named key's name; nil while its class is locked.
   package func name(ofKey number: UInt16) -> String? { state.withLock { $0.names[number] } }
 

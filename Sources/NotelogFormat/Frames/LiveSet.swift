@@ -3,7 +3,7 @@
 package import NotelogBase
 
 /// A finished segment, as the live set identifies it.
-package struct LiveEntry: Equatable, Sendable {
+package struct LiveEntry: Hashable, Sendable {
   package let number: UInt32
   package let byteCount: Int
   package let salt: UInt64

@@ -25,15 +25,9 @@ package enum FileName {
     UInt16(name.prefix(5)).map { effaceable($0) == name } ?? false
   }
 
-  package static let furtherKeyringPrefix = "k-"
-
   /// The name of a further keyring: its generation, and the first bytes of its SHA-256.
-  package static func furtherKeyring(_ generation: UInt64, _ fingerprint: [UInt8]) -> String {
-    func padded(_ digits: String, _ width: Int) -> String {
-      String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return "\(furtherKeyringPrefix)\(padded(String(generation), 10))-"
-      + fingerprint.map { padded(String($0, radix: 16), 2) }.joined()
+  package static func furtherKeyring(_ generation: UInt64, _ fingerprint: UInt64) -> String {
+    "k-\(String(generation, digits: 10))-\(String(fingerprint, digits: -16))"
   }
 
   /// The name of a segment's file.
@@ -103,5 +97,13 @@ package enum FileName {
     guard name.hasSuffix(".tail") else { return nil }
     let number = name.split(separator: "-").first.flatMap { UInt32($0) }
     return number.flatMap { isSegmentNumber($0) ? $0 : nil }
+  }
+}
+
+extension String {
+  /// A number with zeros before it, up to so many digits: hexadecimal ones where that is negative.
+  package init(_ number: some BinaryInteger, digits: Int) {
+    let text = String(number, radix: digits < 0 ? 16 : 10)
+    self.init(String(repeating: "0", count: Swift.max(0, abs(digits) - text.count)) + text)
   }
 }

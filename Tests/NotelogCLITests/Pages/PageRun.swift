@@ -21,6 +21,7 @@ struct PageRun: Sendable {
   static func of(_ path: String) -> PageRun {
     let articles = "Sources/Notelog/Notelog.docc/"
     return switch path {
+    case "README.md": readme
     case "docs/passwords.md": passwords
     case "docs/a-week.md": week
     case articles + "DamagedStore.md": damagedStore
@@ -37,6 +38,19 @@ struct PageRun: Sendable {
     for title in one two three Hello; do notelog add my.notelog title=$title --password-file password >>ids; done
 
     """
+
+  /// The bucket is a folder. Yesterday nothing was written, so its 14:03 is tomorrow's here.
+  private static let readme = PageRun(
+    setup: store + """
+      printf '#!/bin/sh\\nshift $(($# - 2)); mkdir -p "$2"; cp -r "$1/." "$2"\\n' >programs/rclone
+      printf '#!/bin/sh\\n/bin/date -d tomorrow +%%F\\n' >programs/date
+      chmod +x programs/*
+      """,
+    check: { _, shown in
+      for text in ["shipped revision 5", "revision 5, branch", "three"] {
+        #expect(shown.contains(text), "\(text)")
+      }
+    })
 
   /// An editor's file has to be in memory.
   private static let week = PageRun(

@@ -173,11 +173,11 @@ private struct JournalModel {
   }
 
   private mutating func backUp() throws {
-    let report = try Journal.backup(from: disk, to: backup, random: random.next())
+    let report = try NotelogJournalTests.backUp(disk, to: backup)
     try expect(report.findings.isEmpty, "a backup found \(report.findings)")
     noteDurable()
     let target = SimulatedDisk()
-    try expect(try Journal.restore(from: backup, to: target).isEmpty, "a restored store is damaged")
+    try expect(try restore(backup, to: target).findings.isEmpty, "a restored store is damaged")
     let restored = try Journal.open(in: target, options: options)
     try expect(restored.report.verdict == .sound, "restored: \(restored.report)")
     try expect(try Self.contents(restored) == state, "a backup holds something else")

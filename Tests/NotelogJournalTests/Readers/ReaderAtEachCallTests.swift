@@ -99,9 +99,9 @@ private final class Scene: @unchecked Sendable {
   }
 
   func backUp(to copy: SimulatedDisk, _ place: String) throws -> SimulatedDisk {
-    #expect(try Journal.backup(from: disk, to: copy).findings == [], "\(place)")
+    #expect(try NotelogJournalTests.backUp(disk, to: copy).findings == [], "\(place)")
     let restored = SimulatedDisk()
-    #expect(try Journal.restore(from: copy, to: restored) == [], "\(place)")
+    #expect(try restore(copy, to: restored).findings == [], "\(place)")
     let journal = try Journal.open(in: restored, options: .small)
     #expect(try look(journal, place) == model, "\(place)")
     try journal.close()
@@ -171,7 +171,7 @@ private final class Scene: @unchecked Sendable {
       _ = try scene.backUp(to: copy, place)
       // The power goes: the store still reaches as far as the backup.
       let image = scene.disk.crashImageNow(.allLost, seed: UInt64(passing))
-      #expect(try Journal.backup(from: image, to: copy).findings == [], "\(place)")
+      #expect(try backUp(image, to: copy).findings == [], "\(place)")
       try scene.close()
       passing += 1
     }

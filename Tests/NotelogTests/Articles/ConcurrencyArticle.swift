@@ -158,10 +158,10 @@ private struct Picture: Record {
       return last
     }
     let backups = try TemporaryFolder()
-    let (path, backupPath) = (folder.path, backups.path)
+    let (path, archive) = (folder.path, FolderArchive(path: backups.path))
     let count = try await store.run { try $0.query(Measurement.self).count() }
     try await store.write { tx in try tx.put(Measurement(reading: Double(count))) }
-    let summary = try await store.run { try $0.backup(to: backupPath) }
+    let summary = try await store.run { try $0.ship(to: archive) }
     let verdict = try await Store.run { try Store.verify(at: path).verdict }
     #expect(try store.query(Measurement.self).count() == 1)
     #expect(verdict == .sound)

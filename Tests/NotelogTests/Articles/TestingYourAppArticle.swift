@@ -70,8 +70,9 @@ import Testing
   @Test func `what was saved is there after the app was killed`() throws {
     let test = try TestStore()
     try test.store.write { tx in try tx.put(Sketch(title: "Saved")) }
-    try test.store.backup(to: test.folder + "/backup")
-    try Store.restore(from: test.folder + "/backup", to: test.folder + "/after")
+    let archive = FolderArchive(path: test.folder + "/archive")
+    try test.store.ship(to: archive)
+    try Store.restore(from: archive, to: test.folder + "/after")
     let after = try Store.open(at: test.folder + "/after", unlocking: TestStore.key)
     #expect(try after.query(Sketch.self).entries().map { try $0.title } == ["Saved"])
   }

@@ -213,10 +213,11 @@ private struct SideBySide: Sendable {
     let backup = try TemporaryFolder()
     while shared.isWritten {
       let floors = shared.floors
-      try SharedStore.expect(try store.backup(to: backup.path).findings.isEmpty, "a backup found damage")
+      try SharedStore.expect(try store.ship(to: backup.archive).findings.isEmpty, "a backup found damage")
       let restored = try TemporaryFolder()
       try SharedStore.expect(
-        try Store.restore(from: backup.path, to: restored.path).isEmpty, "a backup does not check")
+        try Store.restore(from: backup.archive, to: restored.path).findings.isEmpty, "a backup does not check"
+      )
       let copy = try restored.open(nil)
       try SharedStore.check(
         try copy.query(Cell.self).entries().map { (id: $0.id, count: try $0.count, balance: try $0.balance) },

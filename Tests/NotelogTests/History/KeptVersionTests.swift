@@ -384,8 +384,8 @@ struct KeepingStore {
     let keeping = KeepingStore()
     let before = try keeping.fill()
     let (backup, restored, salvaged) = (SimulatedDisk(), SimulatedDisk(), SimulatedDisk())
-    #expect(try Store.backup(keeping.disk, to: backup).findings.isEmpty)
-    #expect(try Store.restore(backup, to: restored, unlocking: TemporaryFolder.key).isEmpty)
+    #expect(try Shipper(keeping.disk, to: backup.archive).ship().findings.isEmpty)
+    #expect(try Store.restore(backup.archive, to: restored, unlocking: TemporaryFolder.key).findings.isEmpty)
     var other = keeping
     other.disk = restored
     let store = try other.open()

@@ -111,8 +111,8 @@ import Testing
     try store.putAll(items)
     try store.close()
     let (backup, restored, salvaged) = (SimulatedDisk(), SimulatedDisk(), SimulatedDisk())
-    _ = try Store.backup(disk, to: backup)
-    _ = try Store.restore(backup, to: restored)
+    _ = try Shipper(disk, to: backup.archive).ship()
+    _ = try Store.restore(backup.archive, to: restored)
     _ = try Store.salvage(from: disk, to: salvaged)
     for copy in [restored, salvaged] {
       let store = try Store.open(in: copy, unlocking: TemporaryFolder.key, options: Shelter.options)

@@ -1,6 +1,7 @@
-// Keyrings that somebody without a key forged: what becomes of a backup, a restored and a salvaged store
+// Keyrings that somebody without a key forged: what becomes of an archive, a restored and a salvaged store
 // (INV-C8, docs/maintenance.md).
 
+import Foundation
 import NotelogBase
 import NotelogTestSupport
 import Testing
@@ -50,109 +51,94 @@ import Testing
     return try store.query(Note.self).first()?.title
   }
 
-  private static func vouching(_ credential: Notelog.Credential) -> (Keyring) -> Bool {
-    { (try? KeyringFiles.newest(of: [("", $0)], openedBy: credential)) != nil }
-  }
-
   /// The bug: both keyrings of a good backup were replaced, all said that it was sound, and no password
   /// opened anything.
   @Test(arguments: [["keyring"], ["keyring.copy"], own])
-  func `INV-C8 a forged keyring takes the place of none in a backup, and the key tells which is restored`(
+  func `INV-C8 a forged keyring takes the place of none in an archive, and the key tells which is restored`(
     files: [String]
   ) throws {
-    let (disk, backup) = (try Self.makeDisk(), SimulatedDisk())
-    _ = try Store.backup(disk, to: backup)
-    let genuine = Self.own.map { backup.contents($0) }
+    let (disk, archive) = (try Self.makeDisk(), SimulatedDisk())
+    try Shipper(disk, to: archive.archive).ship()
+    let genuine = try #require(Self.further(archive).first)
+    let sound = archive.contents(genuine)
     let forged = try Self.forged(disk)
     for file in files { disk.replace(file, with: forged) }
-    let done = try Store.backup(disk, to: backup)
-    #expect(done.findings.contains { $0.part == .keyring && $0.message.contains("'k-00") })
-    #expect(Self.own.map { backup.contents($0) } == genuine)
-    let name = try #require(Self.further(backup).first)
-    #expect(backup.contents(name) == forged && Self.further(backup).count == 1)
+    for _ in 0..<2 {
+      try Shipper(disk, to: archive.archive).ship(checkingAll: true)
+      #expect(archive.contents(genuine) == sound && Self.further(archive).count == 2)
+    }
+    let name = try #require(Self.further(archive).last)
+    #expect(archive.contents(name) == forged)
     let digest = try OpenSSL.sha256(forged).prefix(8).map { String(256 + Int($0), radix: 16).dropFirst() }
       .joined()
     #expect(
       name == "k-\(String(10_000_000_000 + (try Keyring(parsing: forged).generation)).dropFirst())-\(digest)")
-    // Another backup finds it there.
-    _ = try Store.backup(disk, to: backup)
-    #expect(Self.further(backup) == [name])
     let restored = SimulatedDisk()
-    #expect(throws: NotelogError(.locked, "")) { try Store.restore(backup, to: restored) }
+    #expect(throws: NotelogError(.locked, "")) { try Store.restore(archive.archive, to: restored) }
     #expect(throws: NotelogError(.wrongPassword, "")) {
-      try Store.restore(backup, to: restored, unlocking: Self.other)
+      try Store.restore(archive.archive, to: restored, unlocking: Self.other)
     }
     #expect(restored.fileNames.isEmpty)
-    #expect(try Store.restore(backup, to: restored, unlocking: Self.key).isEmpty)
+    let summary = try Store.restore(archive.archive, to: restored, unlocking: Self.key)
+    #expect(summary.findings.count == 1 && summary.findings.allSatisfy { $0.message.contains(name) })
     #expect(try Self.title(restored) == "Clark")
-    let found = try Store.verify(in: backup, unlocking: Self.key)
+    let found = try Store.verify(archive.archive, unlocking: Self.key)
     #expect(!found.isSound(.keyring) && found.wasUnlocked && found.openedCount > 0)
-    #expect(try Store.verify(in: backup, unlocking: nil).findings.contains { $0.message.contains(name) })
+    #expect(found.findings.contains { $0.message.contains(name) })
+    // Nothing goes while it is there, by whatever key.
+    for credential in [nil, Self.key] {
+      let expired = try Store.expired(in: archive.archive, before: .distantFuture, unlocking: credential)
+      #expect(!expired.names.contains { $0.hasPrefix("k-") })
+    }
   }
 
-  /// Also where the forged one was there from the first backup on.
-  @Test func `a store with one forged keyring leaves the genuine one in its first backup`() throws {
+  /// Also where the forged one was there from the first round on.
+  @Test func `a store with one forged keyring leaves the genuine one in its archive`() throws {
     for name in Self.own {
-      let (disk, backup, restored) = (try Self.makeDisk(), SimulatedDisk(), SimulatedDisk())
+      let (disk, archive, restored) = (try Self.makeDisk(), SimulatedDisk(), SimulatedDisk())
       disk.replace(name, with: try Self.forged(disk))
-      _ = try Store.backup(disk, to: backup)
-      _ = try Store.restore(backup, to: restored, unlocking: Self.key)
+      try Shipper(disk, to: archive.archive).ship()
+      _ = try Store.restore(archive.archive, to: restored, unlocking: Self.key)
       #expect(try Self.title(restored) == "Clark")
     }
   }
 
-  @Test func `a keyring that the key vouches for takes the place of a backup's, and those before are gone`()
-    throws
-  {
-    let (disk, backup) = (try Self.makeDisk(), SimulatedDisk())
-    _ = try Store.backup(disk, to: backup)
-    var store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
+  @Test func `a keyring expires by a key that opens a newer one, and by no other`() throws {
+    let (disk, archive) = (try Self.makeDisk(), SimulatedDisk())
+    try Shipper(disk, to: archive.archive).ship()
+    let before = Self.further(archive)
+    let store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
     try store.changeCredential(Self.key, to: Self.other)
     try store.close()
-    _ = try Store.backup(disk, to: backup)
-    #expect(Self.further(backup).count == 1)
-    let unvouched = backup.copy()
-    _ = try Store.backup(disk, to: backup, vouching: Self.vouching(Self.other))
-    #expect(Self.further(backup).isEmpty)
-    for name in Self.own { #expect(backup.contents(name) == disk.contents("keyring")) }
-    let restored = SimulatedDisk()
-    #expect(try Store.restore(backup, to: restored).isEmpty)
-    #expect(try Self.title(restored, Self.other) == "Clark")
-    #expect(throws: NotelogError(.wrongPassword, "")) { try Self.title(restored) }
-    // Without the key both stay, and each opens with its own.
+    try Shipper(disk, to: archive.archive).ship()
+    #expect(before.count == 1 && Self.further(archive).count == 2)
+    // Each opens with its own.
     for credential in [Self.key, Self.other] {
       let restored = SimulatedDisk()
-      _ = try Store.restore(unvouched, to: restored, unlocking: credential)
+      _ = try Store.restore(archive.archive, to: restored, unlocking: credential)
       #expect(try Self.title(restored, credential) == "Clark")
     }
-    // An older one of the store's own is none to take the place of a newer.
-    let newest = backup.contents("keyring")
-    for name in Self.own { disk.replace(name, with: unvouched.contents("keyring")) }
-    _ = try Store.backup(disk, to: backup, vouching: Self.vouching(Self.key))
-    #expect(backup.contents("keyring") == newest && Self.further(backup).count == 1)
-    // An unlocked store vouches for its own; a locked one does not.
-    for isLocked in [true, false] {
-      let (folder, path) = (try TemporaryFolder(), try TemporaryFolder())
-      store = try folder.create()
-      try store.backup(to: path.path)
-      try store.createKey("another", .whenUnlocked)
-      if isLocked { store.lock() }
-      #expect(try store.backup(to: path.path).findings.isEmpty != isLocked)
-      try store.close()
+    for (credential, gone) in [(nil, []), (Self.key, []), (Self.other, before)]
+      as [(Notelog.Credential?, [String])]
+    {
+      let expired = try Store.expired(in: archive.archive, before: .distantFuture, unlocking: credential)
+      #expect(expired.names.filter { $0.hasPrefix("k-") } == gone)
+      try archive.archive.delete(expired.names)
     }
+    #expect(Self.further(archive).count == 1 && Self.further(archive) != before)
+    let restored = SimulatedDisk()
+    #expect(try Store.restore(archive.archive, to: restored).findings.isEmpty)
+    #expect(try Self.title(restored, Self.other) == "Clark")
+    #expect(throws: NotelogError(.wrongPassword, "")) { try Self.title(restored) }
   }
 
   /// The bug: it was ignored.
-  @Test func `a key that does not open the store is no key to back it up with`() throws {
-    let (folder, backup) = (try TemporaryFolder(), try TemporaryFolder())
-    try folder.create().close()
+  @Test func `a key that opens no keyring of an archive is no key to expire by`() throws {
+    let (disk, archive) = (try Self.makeDisk(), SimulatedDisk())
+    try Shipper(disk, to: archive.archive).ship()
     #expect(throws: NotelogError(.wrongPassword, "")) {
-      try Store.backup(of: folder.path, to: backup.path, unlocking: Self.other)
+      try Store.expired(in: archive.archive, before: .distantFuture, unlocking: Self.other)
     }
-    #expect(throws: NotelogError(.notFound, "")) {
-      try Store.restore(from: backup.path, to: TemporaryFolder().path)
-    }
-    #expect(try Store.backup(of: folder.path, to: backup.path, unlocking: Self.key).findings.isEmpty)
   }
 
   /// The bug: salvage took an added file for the keyring, and left the genuine one behind.

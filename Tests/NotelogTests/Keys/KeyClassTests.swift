@@ -117,7 +117,7 @@ private struct Classes: Record {
     store.lock(.everything)
     #expect(try sample.opens(store) == "ef")
     let backup = try TemporaryFolder()
-    try store.backup(to: backup.path)
+    try store.ship(to: backup.archive)
     try store.close()
 
     // On another device: its secret is another one, or it has none.
@@ -143,11 +143,11 @@ private struct Classes: Record {
       try store.close()
       // A backup that is restored there is such a store, and one restored here is as the store was.
       let (there, here) = (try TemporaryFolder(), try TemporaryFolder())
-      #expect(try Store.restore(from: backup.path, to: there.path).isEmpty)
+      #expect(try Store.restore(from: backup.archive, to: there.path).findings.isEmpty)
       store = try sample.open(there.path, TemporaryFolder.key, device: other)
       #expect(try sample.opens(store) == "ace")
       try store.close()
-      #expect(try Store.restore(from: backup.path, to: here.path).isEmpty)
+      #expect(try Store.restore(from: backup.archive, to: here.path).findings.isEmpty)
       store = try sample.open(here.path)
       #expect(try sample.opens(store) == "ef")
       try store.unlock(TemporaryFolder.key)

@@ -59,7 +59,7 @@ import Testing
     let (disk, visits) = try Self.makeDisk()
     let before = disk.copy()
     let backup = SimulatedDisk()
-    let summary = try Store.backup(disk, to: backup)
+    let summary = try Shipper(disk, to: backup.archive).ship()
     #expect(summary.keysWithoutTheirFile == 2)
     #expect(!backup.fileNames.contains { $0.hasSuffix(".effaceable") })
     let store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
@@ -80,7 +80,7 @@ import Testing
     #expect(try Self.opened(before) == (0, 5))
     #expect(try Self.opened(before, .key([UInt8](repeating: 77, count: 32))) == (0, 0))
     let restored = SimulatedDisk()
-    let findings = try Store.restore(backup, to: restored)
+    let findings = try Store.restore(backup.archive, to: restored).findings
     #expect(findings.filter(\.isDamage).isEmpty && findings.count == 2)
     #expect(findings.allSatisfy { $0.message.contains(".effaceable") })
     #expect(try Self.opened(restored) == (0, 0))
@@ -99,20 +99,20 @@ import Testing
     var store = try Store.open(in: disk, unlocking: Self.key, options: Self.small)
     try store.shredKey("notes")
     try store.close()
+    func figures(_ found: Verification) -> [Int] {
+      [found.findings.count { $0.isDamage }, found.openedCount, found.lockedCount, found.shreddedCount]
+    }
     func verify(_ disk: SimulatedDisk, _ credential: Credential? = Self.key) throws -> [Int] {
-      let found = try Store.verify(in: disk, unlocking: credential)
-      return [
-        found.findings.count { $0.isDamage }, found.openedCount, found.lockedCount, found.shreddedCount,
-      ]
+      try figures(Store.verify(in: disk, unlocking: credential))
     }
     #expect(try verify(disk) == [0, 5, 0, 5])
     #expect(try verify(disk, nil) == [0, 0, 5, 5])
     // Where the file alone is gone, as in what is restored.
     let (backup, restored) = (SimulatedDisk(), SimulatedDisk())
-    _ = try Store.backup(before, to: backup)
-    _ = try Store.restore(backup, to: restored)
+    _ = try Shipper(before, to: backup.archive).ship()
+    _ = try Store.restore(backup.archive, to: restored)
     #expect(try verify(restored) == [0, 0, 0, 10])
-    #expect(try verify(backup) == [0, 0, 0, 10])
+    #expect(try figures(Store.verify(backup.archive, unlocking: Self.key)) == [0, 0, 0, 10])
     // One that is there and does not check is damage.
     let rotten = before.copy()
     var bytes = try #require(rotten.contents("00000.effaceable"))

@@ -213,8 +213,8 @@ private struct StrictAccount: Record {
     store = try folder.open()
     isRefused(naming: accounts[7].id) { try store.putAll([Self.account(7)]) }
     let (backup, restored) = (try TemporaryFolder(), try TemporaryFolder())
-    _ = try store.backup(to: backup.path)
-    _ = try Store.restore(from: backup.path, to: restored.path)
+    _ = try store.ship(to: backup.archive)
+    _ = try Store.restore(from: backup.archive, to: restored.path)
     try store.close()
     let again = try restored.open()
     isRefused(naming: accounts[7].id) { try again.putAll([Self.account(7)]) }

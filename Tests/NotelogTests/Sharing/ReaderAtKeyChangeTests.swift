@@ -63,8 +63,8 @@ enum KeyringChange: CaseIterable {
     #expect(damages.isEmpty && verification.verdict == .sound, "\(place): \(verification)")
     #expect(verification.openedCount == 2 * notes.count, "\(place)")
     let (copy, restored) = (SimulatedDisk(), SimulatedDisk())
-    #expect(try Store.backup(disk, to: copy).findings.isEmpty, "\(place)")
-    #expect(try Store.restore(copy, to: restored).isEmpty, "\(place)")
+    #expect(try Shipper(disk, to: copy.archive).ship().findings.isEmpty, "\(place)")
+    #expect(try Store.restore(copy.archive, to: restored, unlocking: credential).findings.isEmpty, "\(place)")
     let again = try open(restored).store
     try check(again, place)
     try again.close()

@@ -60,11 +60,11 @@ import Testing
     try first.suspend()
     let second = try folder.open()
     try second.write(.flushed) { tx in try tx.put(Note(title: "meanwhile")) }
-    #expect(try first.backup(to: target.path).findings.isEmpty)
+    #expect(try first.ship(to: target.archive).findings.isEmpty)
     try second.close()
     try first.close()
     let restored = try TemporaryFolder()
-    try Store.restore(from: target.path, to: restored.path)
+    try Store.restore(from: target.archive, to: restored.path)
     let store = try restored.open()
     #expect(try store.query(Note.self).count() == 2)
     try store.close()

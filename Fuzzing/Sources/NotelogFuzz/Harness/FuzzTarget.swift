@@ -32,7 +32,7 @@ enum Fuzzer {
     "checkpoint": CheckpointTarget.self,
     "record": RecordTarget.self,
     "json": JSONTarget.self,
-    "manifest": ManifestTarget.self,
+    "archive": ArchiveTarget.self,
     "inflate": InflateTarget.self,
     "schemas": SchemasTarget.self,
   ]

@@ -1,4 +1,4 @@
-// Backups of a store that another process recovers meanwhile: FORMAT.md §26.
+// Shipping of a store that another process recovers meanwhile: FORMAT.md §26.
 
 import NotelogBase
 @testable import Notelog
@@ -7,11 +7,11 @@ import Testing
 
 /// The bug: a recovery cut the log between a backup's examination and its copy, and the backup reported
 /// frames that it had moved as lost, and exited 3.
-@Suite struct `Backup beside a recovery` {
-  /// Backs up a killed store that is recovered and written to after one of the calls that the backup makes.
+@Suite struct `Shipping beside a recovery` {
+  /// Ships a killed store that is recovered and written to after one of the calls that the round makes.
   ///
-  /// - Returns: Whether the backup made so many calls.
-  private func backup(recoveringAfter target: Int) throws -> Bool {
+  /// - Returns: Whether the round made so many calls.
+  private func ship(recoveringAfter target: Int) throws -> Bool {
     let disk = SimulatedDisk()
     let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
     for number in 0..<40 { try journal.put(key(number), [UInt8](repeating: 1, count: 200), .durable) }
@@ -32,11 +32,11 @@ import Testing
     }
     defer { killed.afterEachCall(nil) }
     let copy = SimulatedDisk()
-    let report = try Journal.backup(from: killed, to: copy)
+    let report = try backUp(killed, to: copy)
     killed.afterEachCall(nil)
     #expect(report.findings == [], "call \(target)")
     let restored = SimulatedDisk()
-    _ = try Journal.restore(from: copy, to: restored)
+    _ = try restore(copy, to: restored).findings
     let journalBack = try Journal.open(in: restored, options: .small)
     #expect(journalBack.report.damages == [], "call \(target)")
     #expect(try journalBack.records().count >= 60, "call \(target)")
@@ -45,7 +45,7 @@ import Testing
 
   @Test func `finds no damage where the log is recovered at any moment`() throws {
     var target = 1
-    while try backup(recoveringAfter: target) { target += TestEffort.isSoak ? 1 : 3 }
+    while try ship(recoveringAfter: target) { target += TestEffort.isSoak ? 1 : 3 }
     #expect(target > 60)
   }
 }

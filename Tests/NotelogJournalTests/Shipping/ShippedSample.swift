@@ -1,4 +1,4 @@
-// A store that was backed up and went on, and every way in which one of its files can be damaged.
+// A store that was shipped and went on, and every way in which one of its files can be damaged.
 
 import NotelogBase
 @testable import NotelogFormat
@@ -50,14 +50,18 @@ enum FileDamage: CustomStringConvertible, CaseIterable {
   }
 }
 
-/// A store of several segments, its backup, and what it is like after it went on.
-struct BackupSample {
-  /// What the backup holds.
+/// A store of several segments, its archive, and what it is like after it went on.
+struct ShippedSample {
+  /// What the archive holds.
   private(set) var held: [Int: [UInt8]] = [:]
   /// What the store holds now.
   private(set) var current: [Int: [UInt8]] = [:]
-  let backup = SimulatedDisk()
+  let archive = SimulatedDisk()
   let disk: SimulatedDisk
+  /// The store as it was shipped.
+  let older: SimulatedDisk
+  /// The last transaction in it now.
+  let revision: UInt64
 
   // A process that was killed leaves a store that was not closed in order.
   init(isClosed: Bool) throws {
@@ -74,18 +78,20 @@ struct BackupSample {
       held[number] = Self.body(number, 0)
       try journal.put(key(number), Self.body(number, 0))
     }
-    _ = try Journal.backup(from: disk, to: backup)
+    try backUp(disk, to: archive)
+    older = disk.copy()
     current = held
     for number in 70..<110 {
       current[number] = Self.body(number, 2)
       try journal.put(key(number), Self.body(number, 2))
     }
     try journal.synchronize()
+    revision = journal.lastSequence
     if isClosed { try journal.close() }
     self.disk = disk.copy()
   }
 
-  /// The records of which a part of a backup has a frame in some bytes.
+  /// The records of which a part of an archive has a frame in some bytes.
   static func records(in bytes: [UInt8], _ range: Range<Int>) -> Set<Int> {
     // The commit mark behind a frame belongs to it.
     let frames = FrameMap.frames(in: bytes, of: "").filter {
