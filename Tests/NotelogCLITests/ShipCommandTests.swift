@@ -14,7 +14,7 @@ import Testing
     put() { notelog add my.notelog title=$1 $quick; }
     count() { notelog list $1 $quick | wc -l; }
     branch() { sed -E 's/branch [0-9a-f]{8}/branch B/; s/[0-9]{4}-[-0-9]+ [:0-9]+/T/; s/[0-9]+ bytes/N bytes/'; }
-    shipped() { until grep -q "revision $1," out 2>/dev/null; do :; done; }
+    shipped() { until grep -q "revision $1," out 2>/dev/null; do sleep 0.05; done; }
 
     """
 
@@ -57,7 +57,7 @@ import Testing
       for i in 1 2 3 4 5 6 7 8; do
         put $i >/dev/null
         notelog ship my.notelog box --every 1s & ship=$!
-        [ $((i % 2)) = 0 ] && until ls box 2>/dev/null | grep -q .; do :; done
+        [ $((i % 2)) = 0 ] && until ls box 2>/dev/null | grep -q .; do sleep 0.05; done
         kill -KILL $ship; wait $ship
       done >/dev/null 2>&1
       notelog ship my.notelog box --once >/dev/null; echo $?
@@ -70,19 +70,19 @@ import Testing
     let script = """
       then='echo carried; test -e ok'
       notelog ship my.notelog box --once --then "$then" </dev/null >/dev/null; echo $?
-      notelog ship my.notelog box --every 1s --then "$then" >out 2>err & ship=$!
-      until grep -q 'exit code 1' err; do :; done
+      rm -f out err; notelog ship my.notelog box --every 1s --then "$then" >out 2>err & ship=$!
+      until grep -q 'exit code 1' err 2>/dev/null; do sleep 0.05; done
       kill -INT $ship; wait $ship; echo $?
-      notelog ship my.notelog box --every 1s --then "$then" >out 2>err & ship=$!
-      until grep -q 'exit code 1' err; do :; done
-      touch ok; until [ $(grep -c carried err) -ge 2 ]; do :; done
+      rm -f out err; notelog ship my.notelog box --every 1s --then "$then" >out 2>err & ship=$!
+      until grep -q 'exit code 1' err 2>/dev/null; do sleep 0.05; done
+      touch ok; until [ $(grep -c carried err) -ge 2 ]; do sleep 0.05; done
       kill -INT $ship; wait $ship; echo $?; cat out
-      notelog ship my.notelog box --every 1s --json --then "kill -9 \\$\\$" >out 2>err & ship=$!
-      until grep -q 'exit code 137' err; do :; done
+      rm -f out err; notelog ship my.notelog box --every 1s --json --then "kill -9 \\$\\$" >out 2>err & ship=$!
+      until grep -q 'exit code 137' err 2>/dev/null; do sleep 0.05; done
       kill -TERM $ship; wait $ship; echo $?; head -n 1 out
       notelog ship my.notelog box --every 1s --then 'touch began; exec sleep 60 >/dev/null 2>&1' & ship=$!
-      until [ -e began ]; do :; done
-      while kill -INT $ship; do :; done 2>/dev/null; wait $ship; echo $?
+      until [ -e began ]; do sleep 0.05; done
+      while kill -INT $ship; do sleep 0.05; done 2>/dev/null; wait $ship; echo $?
       notelog ship my.notelog box --once --then "kill -9 \\$\\$"; echo $?
       """
     let answer = try bench.run(Self.prelude + script)
@@ -100,8 +100,8 @@ import Testing
       notelog ship copy box --once; echo $?
       for i in 1 2 3; do notelog add copy title=$i $quick >/dev/null; done
       ls box >before
-      notelog ship copy box --every 1s 2>err & ship=$!
-      until [ $(wc -l <err) -ge 2 ]; do :; done
+      rm -f out err; notelog ship copy box --every 1s 2>err & ship=$!
+      until [ $(cat err 2>/dev/null | wc -l) -ge 2 ]; do sleep 0.05; done
       kill -TERM $ship; wait $ship; echo $?
       grep -vc 'error: segment 1, offset [0-9]*: the archive has another history of the store' err
       ls box | cmp - before && notelog restore box back | branch; count back
@@ -216,10 +216,10 @@ import Testing
       "full",
       Self.prelude + """
         mount -t tmpfs -o size=200k none disk || exit 9
-        notelog ship my.notelog disk/box --every 1s >out 2>err & ship=$!
+        rm -f out err; notelog ship my.notelog disk/box --every 1s >out 2>err & ship=$!
         shipped 1
         awk 'BEGIN { for (i = 0; i < 30; i++) printf "{\\"fields\\":{\\"body\\":\\"%020000d\\"}}\\n", i }' | notelog import my.notelog $quick
-        until grep -q "hint: the disk of 'disk/box' is full" err; do :; done
+        until grep -q "hint: the disk of 'disk/box' is full" err 2>/dev/null; do sleep 0.05; done
         mount -o remount,size=9m disk; shipped 2
         mv disk/box disk/away; mkdir disk/box; put one >/dev/null
         kill -INT $ship; wait $ship; echo $?
