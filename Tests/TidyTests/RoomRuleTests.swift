@@ -39,9 +39,6 @@ import Testing
     // Declared in both rooms, it can't be told which is meant.
     let twin = Self.file("Sources/Store/Low/E.swift", "let twin: Twin?")
     #expect(RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [twin]).isEmpty)
-    // Nor where a module below has one of that name.
-    let other = Self.file("Sources/Base/G.swift", "struct Tree {}")
-    #expect(RoomRules.roomsUseWhatIsBelow(map: Self.map, sources: Self.sound + [wrong, other]).isEmpty)
   }
 
   @Test func `a member of an extension in a room above is found`() {

@@ -67,16 +67,16 @@ public struct ArchiveContents: Sendable {
 /// An archive in a folder.
 public struct FolderArchive: Archive {
   private let path: String
-  private let fixed: (any Storage)?
+  private let given: (any Storage)?
   /// The folder. It is not held open: its disk may be taken away, and another one put in its place.
-  var storage: any Storage { fixed ?? SystemStorage(path: path) }
+  var storage: any Storage { given ?? SystemStorage(path: path) }
 
   /// An archive in a folder, which shipping makes where it is missing.
   ///
   /// - Parameter path: The folder's path.
-  public init(path: String) { (self.path, fixed) = (path, nil) }
+  public init(path: String) { (self.path, given) = (path, nil) }
 
-  init(_ storage: any Storage) { (path, fixed) = ("", storage) }
+  init(_ storage: any Storage) { (path, given) = ("", storage) }
 
   /// Whether a folder holds an archive, or what is left of one: objects, and no file of a store's log.
   ///
@@ -169,7 +169,7 @@ public struct FolderArchive: Archive {
 
 extension Archive {
   /// The same, for a round or a plan: a folder is opened once.
-  var held: any Archive { (self as? FolderArchive).map { FolderArchive($0.storage) } ?? self }
+  var openedOnce: any Archive { (self as? FolderArchive).map { FolderArchive($0.storage) } ?? self }
 
   /// An object as a file.
   func open(_ object: ArchivedObject) throws(StorageError) -> any StorageFile {

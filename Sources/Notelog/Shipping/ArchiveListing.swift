@@ -45,7 +45,7 @@ struct ArchiveListing: Sendable {
   }
 
   /// A branch of the log.
-  struct Branch: Sendable {
+  struct LogBranch: Sendable {
     let prefix: UInt32
     /// In order of their numbers.
     let segments: [LogSegment]
@@ -100,9 +100,9 @@ struct ArchiveListing: Sendable {
   }
 
   /// The branches, in order of their names.
-  var branches: [Branch] {
+  var branches: [LogBranch] {
     Dictionary(grouping: log.values, by: \.branch).sorted { $0.key < $1.key }.map { prefix, segments in
-      Branch(prefix: prefix, segments: segments.sorted { ($0.number, $0.salt) < ($1.number, $1.salt) })
+      LogBranch(prefix: prefix, segments: segments.sorted { ($0.number, $0.salt) < ($1.number, $1.salt) })
     }
   }
 

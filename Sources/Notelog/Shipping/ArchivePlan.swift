@@ -42,10 +42,10 @@ struct ArchivePlan {
   /// The sound keyrings, the newest first.
   let keyrings: [(name: String, keyring: Keyring)]
   /// The branches of which the beginning can be read, with their first sequence numbers.
-  let branches: [(branch: ArchiveListing.Branch, first: UInt64)]
+  let branches: [(branch: ArchiveListing.LogBranch, first: UInt64)]
 
   init(_ archive: any Archive) throws(NotelogError) {
-    let archive = archive.held
+    let archive = archive.openedOnce
     let listing = try ArchiveListing(archive)
     (self.archive, self.listing) = (archive, listing)
     keyrings = listing.all(.keyring).compactMap { object in
@@ -58,7 +58,7 @@ struct ArchivePlan {
   }
 
   /// The number of the first transaction of a branch that is there, or that its first segment would have.
-  private static func first(of branch: ArchiveListing.Branch, in archive: any Archive) -> UInt64? {
+  private static func first(of branch: ArchiveListing.LogBranch, in archive: any Archive) -> UInt64? {
     for object in branch.segments.flatMap(\.objects) where object.range.lowerBound == 0 {
       guard let found = try? Survey.read(archive.open(object), UInt32(object.number)),
         found.header.salt == object.salt, found.header.branchPrefix == branch.prefix,
@@ -75,6 +75,9 @@ struct ArchivePlan {
   func readings(of segment: Segment) -> some Sequence<Reading> {
     [whole, pieced].lazy.compactMap { $0(segment) }
   }
+
+  /// The better way in which a segment can be read.
+  func reading(of segment: Segment) -> Reading? { whole(segment) ?? pieced(segment) }
 
   private func whole(_ segment: Segment) -> Reading? {
     guard let object = segment.whole.first(where: { $0.isSound(in: archive) }) else { return nil }
@@ -122,7 +125,7 @@ struct ArchivePlan {
   /// - Throws: `notFound` where there is no such moment; `invalidArgument` where several branches have it.
   private func find(
     _ moment: ArchiveMoment, on prefix: UInt32?
-  ) throws(NotelogError) -> (branch: ArchiveListing.Branch, revision: UInt64) {
+  ) throws(NotelogError) -> (branch: ArchiveListing.LogBranch, revision: UInt64) {
     let found = branches.compactMap { branch, first in
       let revision = prefix ?? branch.prefix == branch.prefix ? revision(of: moment, on: branch, first) : nil
       return revision.map { (branch: branch, first: first, revision: $0) }
@@ -156,7 +159,7 @@ struct ArchivePlan {
 
   /// The last transaction of a moment on a branch; nothing where the branch does not have it.
   private func revision(
-    of moment: ArchiveMoment, on branch: ArchiveListing.Branch, _ first: UInt64
+    of moment: ArchiveMoment, on branch: ArchiveListing.LogBranch, _ first: UInt64
   ) -> UInt64? {
     switch moment {
     case .newest: return branch.nextSequence - 1
@@ -167,7 +170,7 @@ struct ArchivePlan {
   }
 
   /// The last transaction of a branch up to a time; nothing where there is none.
-  func revision(at time: UInt64, on branch: ArchiveListing.Branch) -> UInt64? {
+  func revision(at time: UInt64, on branch: ArchiveListing.LogBranch) -> UInt64? {
     let ends = branch.segments.flatMap(\.objects).map(\.end).filter { $0.time > 0 && $0.time <= time }
     var next = ends.map(\.nextSequence).max() ?? 0
     // Within a segment its commit marks tell, where there are times. A recovered segment may have what another lost.
@@ -216,7 +219,7 @@ struct ArchivePlan {
 
   /// A moment as a store, whose log ends in a segment; nothing where the segment begins behind it, or can't be read.
   private func view(
-    of revision: UInt64, in segment: Segment, _ branch: ArchiveListing.Branch
+    of revision: UInt64, in segment: Segment, _ branch: ArchiveListing.LogBranch
   ) throws(StorageError) -> ArchiveView? {
     var best: (reading: Reading, point: LogPoint)?
     var unsound: [ArchivedObject] = []
@@ -291,7 +294,7 @@ struct ArchivePlan {
       others += next.objects
     }
     for segment in segments {
-      guard let reading = readings(of: segment).first(where: { _ in true }) else { continue }
+      guard let reading = reading(of: segment) else { continue }
       let end = reading.found.trailer?.footerOffset ?? reading.found.byteCount
       others += try segment.differing(from: reading.found, to: end, in: archive).filter(\.isOtherHistory).map(
         \.piece)
@@ -371,9 +374,7 @@ extension ArchiveListing.LogSegment {
     }
     return (parts, end, unsound)
   }
-}
 
-extension ArchiveListing.LogSegment {
   /// The pieces whose bytes are others than those of the segment, which is whole; and of which of them that is another
   /// history. One that was damaged when it was put is none.
   func differing(

@@ -14,7 +14,6 @@ struct LogPoint {
   var nextSequence: UInt64
   /// The highest time of the transactions before, 0 where none has one.
   private(set) var time: UInt64 = 0
-  private let header: SegmentHeader
 
   /// Goes through a segment's units, past what does not check.
   ///
@@ -31,7 +30,6 @@ struct LogPoint {
   ) throws(StorageError) {
     let isRecovered = found.header.kind == .recovered
     offset = if let start { start } else { try found.unitsStart() }
-    header = found.header
     nextSequence = max(1, found.header.firstSequence)
     begin = nextSequence
     var last: UInt64?

@@ -27,7 +27,7 @@ struct ShippingRound {
     checksAll: Bool,
     now: UInt64, _ report: @escaping WorkProgress.Report
   ) throws(NotelogError) {
-    (self.storage, self.archive, self.checksAll) = (storage, archive.held, checksAll)
+    (self.storage, self.archive, self.checksAll) = (storage, archive.openedOnce, checksAll)
     (isListed, self.now, self.report) = (listing == nil, now, report)
     summary = ShippingSummary(hasGap: hasGap)
     self.listing = if let listing { listing } else { try ArchiveListing(archive) }
@@ -146,7 +146,7 @@ struct ShippingRound {
 
   /// Whether transactions between what the archive has and the log's segments are in none of them.
   private func hasGap(
-    behind branch: ArchiveListing.Branch, _ logs: [FoundSegment]
+    behind branch: ArchiveListing.LogBranch, _ logs: [FoundSegment]
   ) throws(StorageError) -> Bool {
     var next = branch.nextSequence
     let number = branch.segments.last?.number ?? 0

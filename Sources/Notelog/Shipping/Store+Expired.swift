@@ -87,16 +87,18 @@ extension ArchivePlan {
     for (branch, _) in branches {
       let isNewest = branch.prefix == newest.moment.branch
       let later = branch.segments.firstIndex { $0.time >= time }
-      // What there was at that time may be in the one before, and in no other.
       let first =
         later ?? (isNewest ? branch.segments.firstIndex { $0.number >= newest.moment.lastSegment } : nil)
       guard let first else { continue }
-      let segments = branch.segments[(later.map { max(0, $0 - 1) } ?? first)...first]
-      guard let reading = segments.lazy.flatMap(readings).first(where: { _ in true }),
+      // What there was at that time may be in the one before, and in no other.
+      var reading = later.flatMap { $0 > 0 ? self.reading(of: branch.segments[$0 - 1]) : nil }
+      if reading == nil { reading = self.reading(of: branch.segments[first]) }
+      guard let reading,
         let begin = try? LogPoint(reading.found, while: { _, _ in false }).begin
       else {
         throw NotelogError(
-          .damaged, "a segment of the log does not check: nothing is expired", segment: first)
+          .damaged, "a segment of the log does not check: nothing is expired",
+          segment: Int(branch.segments[first].number))
       }
       starts.append(Start(branch: branch.prefix, number: UInt64(reading.found.number), live: reading.live))
       guard credential != nil else { continue }

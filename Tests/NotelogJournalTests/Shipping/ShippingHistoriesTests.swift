@@ -480,4 +480,28 @@ import Testing
     #expect(expired.findings.isEmpty, "\(expired.findings)")
     try again.close()
   }
+
+  /// What is read again is not what was verified, or what lies on the medium not what was written.
+  @Test(arguments: [true, false])
+  func `an object is put as it was verified, or not at all`(isSource: Bool) throws {
+    let (source, archive) = (SimulatedDisk(), SimulatedDisk())
+    source.replace("file", with: Self.body(1, 1))
+    let contents = try ArchiveContents(source.open("file", .read))
+    if isSource {
+      source.replace("file", with: Self.body(1, 2))
+    } else {
+      let isStruck = Lock(false)
+      archive.afterEachCall { call, name in
+        guard call == .write, !isStruck.withLock({ $0 }) else { return }
+        isStruck.withLock { $0 = true }
+        let other = Self.body(1, 2)
+        try? archive.openFile(name, .update).writeAll(other.rawSpan, at: 0)
+      }
+    }
+    let file = try source.open("file", .read)
+    #expect(throws: StorageError.self) {
+      try archive.copy(file, as: "object", under: "object.partial", checksum: contents.checksum)
+    }
+    #expect(archive.fileNames.isEmpty)
+  }
 }

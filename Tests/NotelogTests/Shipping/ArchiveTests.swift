@@ -30,6 +30,20 @@ import Testing
     try store.close()
   }
 
+  @Test func `a shipper whose pin somebody removed takes another one`() throws {
+    let (folder, archive) = (try TemporaryFolder(), try TemporaryFolder())
+    let store = try folder.create()
+    let shipper = try Shipper(of: folder.path, to: archive.archive)
+    let pins = folder.path + "/pins"
+    try shipper.ship()
+    let first = try FileManager.default.contentsOfDirectory(atPath: pins)
+    try FileManager.default.removeItem(atPath: pins)
+    try shipper.ship()
+    let second = try FileManager.default.contentsOfDirectory(atPath: pins)
+    #expect(first.count == 1 && second.count == 1 && first != second)
+    try store.close()
+  }
+
   @Test func `an archive is refused where there is none, or one of another store`() throws {
     let (folder, other, archive) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
     let store = try folder.create()

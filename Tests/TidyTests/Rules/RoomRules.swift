@@ -73,7 +73,7 @@ enum RoomRules {
         }
       }
       for file in sources where Place(file).module != module.name {
-        for name in declaredTypes(in: file) + declaredMembers(in: file) { homes[name]?.insert("") }
+        for name in declaredMembers(in: file) { homes[name]?.insert("") }
       }
       for file in files {
         guard let own = module.rooms.firstIndex(of: Place(file).room) else { continue }
