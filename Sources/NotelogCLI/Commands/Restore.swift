@@ -37,8 +37,8 @@ extension Command {
     discussion: """
       It prints the names of the objects that neither the newest moment needs nor, with --keep, any of the last TIME, one a line. Only --delete deletes anything.
 
-      The newest moment is verified before, byte for byte. While anything does not check in it, or an object's time lies ahead of the clock or before an earlier
-      one's, or branches have moments that none goes on from, it says so, prints nothing, and exits 3. Keyrings are listed only where a password or key opens a newer one.
+      The newest moment is verified before, byte for byte. While anything does not check in it, or an object's time lies ahead of the clock, or
+      two copies of the store were carried there, or branches have moments that none goes on from, it says so, prints nothing, and exits 3. Keyrings are listed only where a password or key opens a newer one.
       """,
     positionals: [.archive], options: [.keep, delete, needed, .json],
     examples: [
