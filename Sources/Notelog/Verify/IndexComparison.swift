@@ -22,6 +22,8 @@ struct IndexComparison: Equatable, Sendable {
 
   /// Fields whose orders lack keys that records have.
   var orders: [OrderName] = []
+  /// Whether an order does not check.
+  var hasUnsoundOrder = false
 
   /// Whether the index names other copies of some frames: there are two where a recovery copied again what a
   /// compaction had copied.
@@ -156,18 +158,23 @@ struct OrderComparison: Sendable {
     for number in keys.indices { keys[number] += other.keys[number] }
   }
 
-  /// The orders that lack keys. One that does not check is not among them: nobody believes it.
-  consuming func incomplete() -> [OrderName] {
-    orders.indices.filter { number in
+  /// The orders that lack keys, and whether one does not check: nobody believes it.
+  consuming func findings() -> (incomplete: [OrderName], hasUnsound: Bool) {
+    var hasUnsound = false
+    let incomplete = orders.indices.filter { number in
       var stored: [UInt64] = []
       stored.reserveCapacity(orders[number].keyCount)
-      for block in 0..<orders[number].blockCount {
-        let isSound = orders[number].read(block) { bytes in
+      var isSound = orders[number].forEachBlock { _, _ in }
+      for block in 0..<orders[number].blockCount where isSound {
+        isSound = orders[number].read(block) { bytes in
           for place in stride(from: 0, to: bytes.byteCount, by: StoredOrder.keyByteCount) {
             stored.append(hash(ID16(bytes, at: place), ID16(bytes, at: place + 16)))
           }
         }
-        if !isSound { return false }
+      }
+      guard isSound else {
+        hasUnsound = true
+        return false
       }
       stored.sort()
       var place = 0
@@ -176,7 +183,8 @@ struct OrderComparison: Sendable {
         if place == stored.count || stored[place] != key { return true }
       }
       return false
-    }.map { orders[$0].name }
+    }
+    return (incomplete.map { orders[$0].name }, hasUnsound)
   }
 
   private func hash(_ key: ID16, _ id: ID16) -> UInt64 {

@@ -75,7 +75,9 @@ extension Journal {
     examination.report.damages = verification.report.damages
     (verification.report.checkpoint, verification.index) = try fromStorage(
       examination.verifiedCheckpoint(against: catalog))
-    if !verification.report.isDamaged { verification.index.orders = orders.incomplete() }
+    if !verification.report.isDamaged {
+      (verification.index.orders, verification.index.hasUnsoundOrder) = orders.findings()
+    }
     verification.noteIndex()
     _ = consume pin
     return verification

@@ -116,6 +116,10 @@ extension Verification {
         .index, isDamage: true)
     }
     if index.listsOtherSchemas { add("index: lists other schemas than there are", .index, isDamage: true) }
+    // A power loss may leave one.
+    if index.hasUnsoundOrder {
+      add("index: an order in it does not check; it is built anew", .index, isDamage: false)
+    }
     for order in index.orders {
       add(
         "index: its order of field \(order.fields.map(String.init).joined(separator: ", then ")) of collection \(order.collection) lacks keys that records have",

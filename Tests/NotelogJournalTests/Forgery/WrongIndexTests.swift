@@ -211,6 +211,17 @@ import Testing
     let verification = try Journal.verify(disk, threadCount: 2)
     #expect(verification.report.checkpoint == .used && verification.report.damages == [])
     #expect(verification.index.orders == (isWhole ? [] : [name]) && verification.isSound == isWhole)
+    #expect(!verification.index.hasUnsoundOrder)
+    // A block of keys that does not check, and then the block that says what they begin with. It costs nothing.
+    let file = try #require(disk.contents(FileName.index))
+    for place in [file.count - 2 * CheckpointBlock.byteCount, file.count - CheckpointBlock.byteCount] {
+      var altered = file
+      altered[place + 100] ^= 1
+      disk.replace(FileName.index, with: altered)
+      let verification = try Journal.verify(disk, threadCount: 2)
+      #expect(verification.index.orders == [] && verification.isSound)
+      #expect(verification.findings.map(\.message) == ["index: an order in it does not check; it is built anew"])
+    }
   }
 
   /// Counts of its head that are not those of its entries made `info` count other records than there are.
