@@ -247,9 +247,11 @@ def restore(trial):
     after = trial.run("dump", again, "--json")
     if after.code == tools.NO_STORE:
         return trial.judge.omissions(answer, Shown(), {*trial.expected.records})
-    judge = Judge(trial.cost.asOf(answer)) if trial.lacksTheNewest else trial.judge
+    # Who is told of damage is told which moment it is.
+    isTold = answer.code == tools.DAMAGE
+    judge = Judge(trial.cost.asOf(answer)) if isTold or trial.lacksTheNewest else trial.judge
     for one in judge.listing(after, trial.expected):
-        if not (one.kind == "silent" and answer.code == tools.DAMAGE):
+        if not (one.kind == "silent" and isTold):
             problems.append(Problem(one.kind, f"{answer}; then {one.detail}"))
     return problems
 

@@ -256,7 +256,7 @@ struct ArchivePlan {
     where cutShort.contains(object) || next <= revision
       || reading.parts.contains(where: { $0.object == object })
     {
-      findings.append(Finding(.archiveObject, in: object.name, segment: found.number))
+      findings.append(Finding(.archiveObject, in: object.name, segment: UInt32(object.number)))
     }
     findings += try otherHistories(in: [segment])
     var segments: [UInt32: [Part]] = [:]

@@ -220,7 +220,8 @@ import Testing
       disk.replace(FileName.index, with: altered)
       let verification = try Journal.verify(disk, threadCount: 2)
       #expect(verification.index.orders == [] && verification.isSound)
-      #expect(verification.findings.map(\.message) == ["index: an order in it does not check; it is built anew"])
+      #expect(
+        verification.findings.map(\.message) == ["index: an order in it does not check; it is built anew"])
     }
   }
 
