@@ -24,6 +24,8 @@ extension Journal {
     defer { compactor.leave() }
     defer { log.space.endTightness() }
     try fromStorage(storage.checkPins())
+    // What nobody keeps any more may be all the room there is.
+    unlinkDeferred()
     // What could not be read before may be readable now.
     compactor.state.withLock { $0.damaged = [] }
     // What an unfinished one has copied may be what is to go.
@@ -46,7 +48,6 @@ extension Journal {
       guard error.code == .full, run.result.removedSegments > 0 else { throw error }
       run.result.isUnfinished = true
     }
-    unlinkDeferred()
     if share == .purge { try purgeCheckpoint() }
     run.result.byteCountAfter = statistics.segments.byteCount
     return run.result

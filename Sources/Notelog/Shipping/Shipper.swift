@@ -99,7 +99,8 @@ public final class Shipper: Sendable {
         // Where somebody removed it, it holds nothing.
         if state.pin?.file.isNamed != true {
           state.pin = try fromStorage(storage.pinIfWritable(.random(in: 0...UInt64.max)))
-          try? state.pin?.keep(hold)
+          // One without a word would keep everything for good.
+          if (try? state.pin?.keep(hold)) == nil { state.pin = nil }
         }
         var round = try ShippingRound(
           storage, to: archive, state.listing, hasGap: state.hasGap, checksAll: checksAll, now: clock(),

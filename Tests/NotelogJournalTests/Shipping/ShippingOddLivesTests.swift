@@ -1,0 +1,47 @@
+// What an archive holds after odd lives of its store, and beside a medium that fails: FORMAT.md §26.
+
+@testable import Notelog
+@testable import NotelogFormat
+import Foundation
+import NotelogBase
+import NotelogCrypto
+import NotelogStorage
+import NotelogTestSupport
+import Testing
+
+@Suite struct `Odd lives of a shipped store` {
+  typealias Counter = `Histories of shipping`.Counter
+
+  private static func put(_ range: Range<Int>, _ journal: Journal, version: Int = 0) throws {
+    for number in range { try journal.put(key(number), Shipping.body(number, version)) }
+  }
+
+  private static func prefix(_ disk: SimulatedDisk) throws -> UInt32 {
+    try Examination(disk, storeID: nil).newest?.header.branchPrefix ?? 0
+  }
+
+  /// The pin was made, and what it keeps found no room in it: it kept everything.
+  @Test(arguments: [false, true])
+  func `on a full disk a shipper keeps nothing that was shipped`(isShipped: Bool) throws {
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    disk.capacity = 300_000
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    var count = 0
+    while (try? Self.put(count..<count + 1, journal)) != nil { count += 1 }
+    disk.capacity = disk.usedByteCount
+    let shipper = Shipper(disk, to: FolderArchive(archive))
+    if isShipped { try ship(shipper) }
+    #expect(!disk.heldPins().contains { $0.keeps(journal.lastSequence, of: 1) })
+    for number in 0..<40 {
+      if isShipped, number % 20 == 0 { try ship(shipper) }
+      try journal.delete(key(number))
+    }
+    for _ in 0..<3 {
+      _ = try journal.compact()
+      if isShipped { try ship(shipper) }
+    }
+    _ = try journal.compact()
+    #expect(throws: Never.self) { try Self.put(0..<10, journal) }
+    try journal.close()
+  }
+}
