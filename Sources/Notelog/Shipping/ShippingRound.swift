@@ -119,23 +119,23 @@ struct ShippingRound {
   ) throws(StorageError) -> Finding? {
     let prefix = newest.header.branchPrefix
     guard let branch = listing.branches.first(where: { $0.prefix == prefix }) else { return nil }
-    let later = branch.segments.flatMap(\.objects).filter { $0.end.nextSequence > next }
-    if later.contains(where: { $0.isSound(in: archive) }) {
-      return Finding(.endsBeforeArchive, segment: newest.number)
-    }
     let own = examination.survey.segments
     let logs = examination.log.filter { $0.header.branchPrefix == prefix }
-    for segment in branch.segments {
-      let number = UInt32(segment.number)
-      let isOther = own[number].map { $0.header.branchPrefix == prefix && $0.header.salt != segment.salt }
+    var parted: Finding?
+    for object in branch.segments.flatMap(\.objects) {
+      let number = UInt32(object.number)
+      let isLater = object.end.nextSequence > next
+      let isOther = own[number].map { $0.header.branchPrefix == prefix && $0.header.salt != object.salt }
       // What came behind it here begins where it ended.
       let follower = logs.first { $0.number > number && $0.header.kind == .log }
-      if isOther ?? false || number > newest.number
-        || segment.nextSequence > follower?.header.firstSequence ?? .max
-      {
-        return Finding(.partedFromArchive, segment: number)
-      }
+      guard
+        isLater || isOther ?? false || number > newest.number
+          || object.end.nextSequence > follower?.header.firstSequence ?? .max, object.isSound(in: archive)
+      else { continue }
+      if isLater { return Finding(.endsBeforeArchive, segment: newest.number) }
+      parted = parted ?? Finding(.partedFromArchive, segment: number)
     }
+    if let parted { return parted }
     if try hasGap(behind: branch, logs) { summary.hasGap = true }
     guard isListed, let head = head(of: examination),
       // What does not check is damage, and no other history.

@@ -20,6 +20,29 @@ import Testing
     try Examination(disk, storeID: nil).newest?.header.branchPrefix ?? 0
   }
 
+  @Test func `garbage under names that are possible stops no shipping`() throws {
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try Self.put(0..<100, journal)
+    try ship(disk, to: archive)
+    let segments = try #require(ArchivePlan(FolderArchive(archive)).branches.first).branch.segments
+    let (first, last) = (segments[0], try #require(segments.last))
+    let end = ArchivedObject.LogEnd(branch: first.branch, nextSequence: last.nextSequence, time: 1)
+    let range = 0..<5000
+    for forged in [
+      // More than what follows it goes on from; behind the newest; in its place.
+      ArchivedObject(UInt32(first.number), salt: first.salt, range, end, checksum: 1),
+      ArchivedObject(UInt32(last.number + 1), salt: 5, range, end, checksum: 1),
+      ArchivedObject(UInt32(last.number), salt: 5, range, end, checksum: 1),
+    ] {
+      archive.replace(forged.name, with: [UInt8](repeating: 0, count: range.count))
+      let found = try ship(disk, to: archive).findings
+      #expect(found.isEmpty, "\(forged.name): \(found.map(\.words))")
+      archive.replace(forged.name, with: nil)
+    }
+    try journal.close()
+  }
+
   /// The pin was made, and what it keeps found no room in it: it kept everything.
   @Test(arguments: [false, true])
   func `on a full disk a shipper keeps nothing that was shipped`(isShipped: Bool) throws {
