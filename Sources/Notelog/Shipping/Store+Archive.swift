@@ -211,10 +211,14 @@ extension ArchivePlan {
     guard let store = try? Store.open(in: view, unlocking: credential, options: options) else { return nil }
     defer { try? store.close() }
     let fields = store.registry.withLock { $0.byNumber.values.flatMap(\.plan.schema.fields) }
-    let references = fields.flatMap { $0.keys + $0.choices.flatMap(\.keys) }
-    guard references.allSatisfy({ keyring.dataKey(KeyReference(rawValue: $0)) != nil }) else { return nil }
-    // Of another branch it may have other keys under the same numbers.
-    if branches.count > 1 {
+    let references = Set(fields.flatMap { $0.keys + $0.choices.flatMap(\.keys) })
+    let keys = references.compactMap { keyring.dataKey(KeyReference(rawValue: $0)) }
+    guard keys.count == references.count else { return nil }
+    // Another copy of the store may have given another key the same number.
+    let isDoubtful = keyrings.contains { _, other in
+      keys.contains { key in other.dataKey(key.reference).map { $0 != key } ?? false }
+    }
+    if isDoubtful {
       let found = try? Store.verify(in: view, unlocking: credential).findings
       guard let found, !found.contains(where: { $0.part == .tags && $0.isDamage }) else { return nil }
     }

@@ -9,6 +9,12 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
+private struct Remark: Record {
+  var id = RecordID()
+  var title = ""
+  static let schema = Schema<Remark>("remark") { Sealed("title", \.title, key: "personal") }
+}
+
 @Suite struct `Odd lives of a shipped store` {
   typealias Counter = `Histories of shipping`.Counter
 
@@ -66,5 +72,36 @@ import Testing
     _ = try journal.compact()
     #expect(throws: Never.self) { try Self.put(0..<10, journal) }
     try journal.close()
+  }
+
+  /// Both rotated the same key; then one of them expired, and its keyring stayed.
+  @Test func `a branch is restored with its own keyring, also when the other branch has expired`() throws {
+    let credential = Credential.key([UInt8](repeating: 42, count: 32))
+    let (disk, archive) = (SimulatedDisk(), FolderArchive(SimulatedDisk()))
+    let store = try Store.create(in: disk, unlocking: credential, options: Store.Options())
+    try store.putAll([Remark(title: "first")])
+    try store.ship(to: archive)
+    let next = SimulatedDisk()
+    _ = try Store.restore(archive, to: next, unlocking: credential)
+    let other = try Store.open(in: next, unlocking: credential, options: Store.Options())
+    for (number, store) in [other, store].enumerated() {
+      #expect(try store.rotate("personal").isFinished)
+      if number == 1 { try store.createKey("another", .whenUnlocked) }
+      try store.putAll([Remark(title: "\(number)")])
+      // Nothing of what both come from is left.
+      _ = try store.journal.compact(.unlimited, .purge)
+      #expect(try store.ship(to: archive).findings.isEmpty)
+      try store.close()
+    }
+    let branch = try String(prefix: Self.prefix(next))
+    let expired = try Store.expired(
+      in: archive, before: .max, branch: branch, unlocking: credential, now: .max)
+    #expect(expired.findings.isEmpty, "\(expired.findings.map(\.words))")
+    try archive.delete(expired.names)
+    #expect(try Store.branches(of: archive).count == 1)
+    let restored = SimulatedDisk()
+    #expect(try Store.restore(archive, to: restored, unlocking: credential).findings.isEmpty)
+    let verified = try Store.verify(in: restored, unlocking: credential)
+    #expect(verified.verdict == .sound, "\(verified.findings.map(\.words))")
   }
 }
