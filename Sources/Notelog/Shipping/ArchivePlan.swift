@@ -41,8 +41,10 @@ struct ArchivePlan {
   let listing: ArchiveListing
   /// The sound keyrings, the newest first.
   let keyrings: [(name: String, keyring: Keyring)]
-  /// The branches of which the beginning can be read, with their first sequence numbers.
-  let branches: [(branch: ArchiveListing.LogBranch, first: UInt64)]
+  /// The branches of which the beginning can be read, with their first sequence numbers and live sets.
+  let branches: [(branch: ArchiveListing.LogBranch, first: UInt64, live: LiveSet)]
+  /// The names of those of which it can't: what they hold is not known.
+  let unreadable: [String]
 
   init(_ archive: any Archive) throws(NotelogError) {
     let archive = archive.openedOnce
@@ -52,19 +54,27 @@ struct ArchivePlan {
       object.keyring(in: archive).map { (object.name, $0) }
     }.filter { listing.stores.isEmpty || listing.stores.contains(ArchivedObject.store($0.1.storeID)) }
       .sorted { $0.1.generation > $1.1.generation }
-    branches = listing.branches.compactMap { branch in
-      Self.first(of: branch, in: archive).map { (branch, $0) }
-    }
+    let all = listing.branches.map { ($0, Self.begin(of: $0, in: archive)) }
+    branches = all.compactMap { branch, begin in begin.map { (branch, $0.first, $0.live) } }
+    // What is shorter than a segment begins is garbage.
+    unreadable = all.filter { branch, begin in
+      let ends = branch.segments.flatMap(\.objects).map(\.range.upperBound)
+      return begin == nil && ends.contains { $0 > Layout.firstFrameOffset }
+    }.map { String(prefix: $0.0.prefix) }
   }
 
-  /// The number of the first transaction of a branch that is there, or that its first segment would have.
-  private static func first(of branch: ArchiveListing.LogBranch, in archive: any Archive) -> UInt64? {
+  /// The number of the first transaction of a branch that is there, or that its first segment would have, and the live
+  /// set that this begins with.
+  private static func begin(
+    of branch: ArchiveListing.LogBranch, in archive: any Archive
+  ) -> (first: UInt64, live: LiveSet)? {
     for object in branch.segments.flatMap(\.objects) where object.range.lowerBound == 0 {
       guard let found = try? Survey.read(archive.open(object), UInt32(object.number)),
         found.header.salt == object.salt, found.header.branchPrefix == branch.prefix,
         let point = try? LogPoint(found, while: { _, _ in false })
       else { continue }
-      return point.begin
+      var reader = found.reader
+      return (point.begin, (try? reader.liveSet(of: found.header))?.set ?? LiveSet())
     }
     return nil
   }
@@ -126,32 +136,41 @@ struct ArchivePlan {
   private func find(
     _ moment: ArchiveMoment, on prefix: UInt32?
   ) throws(NotelogError) -> (branch: ArchiveListing.LogBranch, revision: UInt64) {
-    let found = branches.compactMap { branch, first in
+    let found = branches.compactMap { branch, first, live in
       let revision = prefix ?? branch.prefix == branch.prefix ? revision(of: moment, on: branch, first) : nil
-      return revision.map { (branch: branch, first: first, revision: $0) }
+      return revision.map { (branch: branch, first: first, live: live, revision: $0) }
     }
     // One that another goes on from is a part of that one's past.
     let left = found.filter { one in
-      !found.contains { other in
+      let next = one.branch.nextSequence
+      let ends = one.branch.segments.filter { $0.nextSequence == next }
+      return !found.contains { other in
+        guard other.branch.prefix != one.branch.prefix, next <= other.first else { return false }
+        if ends.contains(where: { other.live[UInt32($0.number)]?.salt == $0.salt }) { return true }
         // Of two that have nothing of their own either is the other's end.
         let isMutual = other.branch.nextSequence <= one.first && other.branch.prefix > one.branch.prefix
-        return other.branch.prefix != one.branch.prefix && one.branch.nextSequence <= other.first && !isMutual
+        return next <= one.first && !isMutual
       }
     }
     guard let one = left.first else { throw NotelogError(.notFound, noMoment(prefix)) }
-    guard left.count == 1 else {
+    guard left.count == 1, prefix != nil || unreadable.isEmpty else {
       let names = left.map { String(prefix: $0.branch.prefix) }.joined(separator: ", ")
-      throw NotelogError(.invalidArgument, "the archive has that moment on several branches: choose \(names)")
+      let words =
+        unreadable.isEmpty
+        ? "the archive has that moment on several branches"
+        : "branch \(unreadable.joined(separator: ", ")) can't be read, and may have that moment"
+      throw NotelogError(.invalidArgument, "\(words): choose \(names)")
     }
     return (one.branch, one.revision)
   }
 
   private func noMoment(_ prefix: UInt32?) -> String {
-    if branches.isEmpty { return "there is no store in the archive" }
+    if branches.isEmpty, unreadable.isEmpty { return "there is no store in the archive" }
     if let prefix, !branches.contains(where: { $0.branch.prefix == prefix }) {
-      return "the archive has no branch \(String(prefix: prefix))"
+      let name = String(prefix: prefix)
+      return unreadable.contains(name) ? "branch \(name) can't be read" : "the archive has no branch \(name)"
     }
-    let ends = branches.map { branch, first in
+    let ends = branches.map { branch, first, _ in
       "branch \(String(prefix: branch.prefix)) has revisions \(first - 1) to \(branch.nextSequence - 1)"
     }
     return "the archive does not have that moment: " + ends.joined(separator: ", ")

@@ -139,7 +139,7 @@ extension Store {
   /// - Returns: Its branches, the one with the newest end last.
   /// - Throws: What the archive throws.
   public static func branches(of archive: any Archive) throws -> [ArchivedBranch] {
-    try ArchivePlan(archive).branches.map { branch, first in
+    try ArchivePlan(archive).branches.map { branch, first, _ in
       let last = branch.nextSequence - 1
       var times: [UInt64: UInt64] = [:]
       for end in branch.segments.flatMap(\.objects).map(\.end) { times[end.nextSequence - 1] = end.time }

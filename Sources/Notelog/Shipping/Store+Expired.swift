@@ -81,19 +81,21 @@ extension ArchivePlan {
   func expired(
     before time: UInt64, _ newest: ArchiveView, unlocking credential: Credential?
   ) throws(NotelogError) -> [String] {
+    guard unreadable.isEmpty else {
+      throw NotelogError(.damaged, "a branch can't be read: nothing is expired")
+    }
     var starts: [Start] = []
     // Where no keyring fits a moment, all stay.
     var generation = credential == nil ? 0 : UInt64.max
-    for (branch, _) in branches {
+    for (branch, _, _) in branches {
       let isNewest = branch.prefix == newest.moment.branch
       let later = branch.segments.firstIndex { $0.time >= time }
-      let first =
-        later ?? (isNewest ? branch.segments.firstIndex { $0.number >= newest.moment.lastSegment } : nil)
-      guard let first else { continue }
       // What there was at that time may be in the one before, and in no other.
-      var reading = later.flatMap { $0 > 0 ? self.reading(of: branch.segments[$0 - 1]) : nil }
-      if reading == nil { reading = self.reading(of: branch.segments[first]) }
-      guard let reading,
+      let first =
+        later.map { max(0, $0 - 1) }
+        ?? (isNewest ? branch.segments.firstIndex { $0.number >= newest.moment.lastSegment } : nil)
+      guard let first else { continue }
+      guard let reading = reading(of: branch.segments[first]),
         let begin = try? LogPoint(reading.found, while: { _, _ in false }).begin
       else {
         throw NotelogError(
@@ -109,7 +111,6 @@ extension ArchivePlan {
       }
     }
     let needed = newest.objects
-    let wholes = Set(listing.objects.values.filter { $0.entry != nil }.map { [$0.number, $0.salt] })
     func isKept(_ object: ArchivedObject) -> Bool {
       if needed.contains(object) { return true }
       if let entry = object.entry, starts.contains(where: { $0.live[entry.number] == entry }) { return true }
@@ -117,10 +118,14 @@ extension ArchivePlan {
       case .log, .piece:
         return starts.contains { $0.branch == object.end.branch && object.number >= $0.number }
       case .damaged:
-        if wholes.contains([object.number, object.salt]) { return false }
-        return starts.contains {
+        let isNeeded = starts.contains {
           object.number >= $0.number || $0.live[UInt32(object.number)]?.salt == object.salt
         }
+        return isNeeded
+          && !listing.objects.values.contains { whole in
+            whole.entry != nil && (whole.number, whole.salt) == (object.number, object.salt)
+              && whole.isSound(in: archive)
+          }
       case .compacted:
         // What can't be read may be needed.
         guard let found = try? Survey.read(archive.open(object), UInt32(object.number)) else { return true }

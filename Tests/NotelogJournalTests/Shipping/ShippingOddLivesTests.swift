@@ -9,6 +9,19 @@ import NotelogStorage
 import NotelogTestSupport
 import Testing
 
+/// An archive of which some objects can't be read now.
+private struct AwayArchive: Archive {
+  let folder: FolderArchive
+  let isAway: @Sendable (String) -> Bool
+
+  func objects() throws -> [String: Int] { try folder.objects() }
+  func put(_ name: String, _ contents: ArchiveContents) throws { try folder.put(name, contents) }
+  func read(_ name: String, _ range: Range<Int>) throws -> [UInt8] {
+    if isAway(name) { throw NotelogError(.inputOutput, "the connection was lost") }
+    return try folder.read(name, range)
+  }
+}
+
 private struct Remark: Record {
   var id = RecordID()
   var title = ""
@@ -24,6 +37,65 @@ private struct Remark: Record {
 
   private static func prefix(_ disk: SimulatedDisk) throws -> UInt32 {
     try Examination(disk, storeID: nil).newest?.header.branchPrefix ?? 0
+  }
+
+  /// Two stores restored from an archive ship to it: the one that was restored as of an earlier moment has lower numbers.
+  @Test func `of two stores that were restored from one archive, neither is the other's past`() throws {
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    try disk.addKeyring()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try Self.put(0..<40, journal)
+    try ship(disk, to: archive)
+    try journal.close()
+    let (first, second) = (SimulatedDisk(), SimulatedDisk())
+    try restore(archive, to: first)
+    try restore(archive, to: second, at: .revision(20))
+    let tried = try Journal.open(in: first, options: .small)
+    try Self.put(50..<52, tried)
+    try ship(first, to: archive)
+    let used = try Journal.open(in: second, options: .small)
+    try Self.put(60..<65, used)
+    try ship(second, to: archive)
+    #expect(throws: NotelogError(.invalidArgument, "")) { try restore(archive, to: SimulatedDisk()) }
+    let expired = try Store.expired(in: FolderArchive(archive), before: .max, now: .max)
+    #expect(expired.names.isEmpty && !expired.findings.isEmpty)
+    try FolderArchive(archive).delete(expired.names)
+    let branch = try String(prefix: Self.prefix(second))
+    let restored = SimulatedDisk()
+    #expect(try restore(archive, to: restored, branch: branch).findings.isEmpty)
+    let again = try Journal.open(in: restored, options: .small)
+    #expect(try again.body(of: key(64)) == Shipping.body(64, 0))
+    for journal in [tried, used, again] { try journal.close() }
+  }
+
+  @Test(arguments: [false, true])
+  func `a branch that can't be read is named, and nothing expires`(isAway: Bool) throws {
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    try disk.addKeyring()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try Self.put(0..<40, journal)
+    try ship(disk, to: archive)
+    try journal.close()
+    let next = SimulatedDisk()
+    try restore(archive, to: next)
+    let other = try Journal.open(in: next, options: .small)
+    try Self.put(50..<55, other)
+    try ship(next, to: archive)
+    try other.close()
+    let prefix = try Self.prefix(next)
+    let objects = try ArchiveListing(FolderArchive(archive)).objects.values.filter { $0.end.branch == prefix }
+    #expect(!objects.isEmpty)
+    let names = Set(objects.map(\.name))
+    if !isAway {
+      for object in objects {
+        archive.replace(object.name, with: [UInt8](repeating: 0, count: object.byteCount))
+      }
+    }
+    let damaged = AwayArchive(folder: FolderArchive(archive)) { isAway && names.contains($0) }
+    let found = try? Store.restore(damaged, to: SimulatedDisk())
+    #expect(found?.findings.contains(where: \.isDamage) ?? true, "\(String(describing: found))")
+    let expired = try Store.expired(in: damaged, before: .max, now: .max)
+    #expect(names.isDisjoint(with: expired.names) && !expired.findings.isEmpty)
   }
 
   @Test func `garbage under names that are possible stops no shipping`() throws {
@@ -72,6 +144,37 @@ private struct Remark: Record {
     _ = try journal.compact()
     #expect(throws: Never.self) { try Self.put(0..<10, journal) }
     try journal.close()
+  }
+
+  @Test func `what is left of a damaged segment stays beside garbage that has the name of a whole one`()
+    throws
+  {
+    let clock = Counter()
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    try disk.addKeyring()
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    let shipper = Shipper(disk, to: FolderArchive(archive), clock: { clock.now })
+    for version in 0..<4 {
+      clock.advance(by: 1000)
+      try Self.put(0..<60, journal, version: version)
+      _ = try journal.compact()
+      try ship(shipper)
+    }
+    try journal.close()
+    let newest = try ArchivePlan(FolderArchive(archive)).view(of: .newest).objects
+    let objects = try ArchiveListing(FolderArchive(archive)).all(.compacted)
+    let lost = try #require(objects.first { !newest.contains($0) })
+    let bytes = [UInt8](repeating: 1, count: lost.byteCount)
+    let number = UInt32(lost.number)
+    let left = ArchivedObject(
+      damaged: number, salt: lost.salt, byteCount: bytes.count, checksum: Checksum.of(bytes.rawSpan))
+    let garbage = ArchivedObject(
+      LiveEntry(number: number, byteCount: 5000, salt: lost.salt, footerChecksum: 1), nil)
+    archive.replace(lost.name, with: nil)
+    archive.replace(left.name, with: bytes)
+    archive.replace(garbage.name, with: [UInt8](repeating: 0, count: 5000))
+    let expired = try Store.expired(in: FolderArchive(archive), before: 1, now: clock.now)
+    #expect(expired.findings.isEmpty && !expired.names.contains(left.name))
   }
 
   /// Both rotated the same key; then one of them expired, and its keyring stayed.
