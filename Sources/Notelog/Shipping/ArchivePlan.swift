@@ -31,8 +31,8 @@ struct ArchivePlan {
     let unitsStart: Int
     /// The object that it is, where that is whole and checks.
     let whole: ArchivedObject?
-    /// The number that follows, where all up to it checks.
-    let next: UInt64
+    /// Up to where all checks.
+    let soundEnd: Int
     /// Objects that do not check, and were to have more of it.
     let unsound: [ArchivedObject]
   }
@@ -91,7 +91,7 @@ struct ArchivePlan {
 
   private func whole(_ segment: Segment) -> Reading? {
     guard let object = segment.whole.first(where: { $0.isSound(in: archive) }) else { return nil }
-    return read(segment, [.whole(object)], whole: object, next: object.end.nextSequence)
+    return read(segment, [.whole(object)], whole: object, soundEnd: object.byteCount)
   }
 
   /// By its pieces; behind the sound ones by what does not check, as far as that goes.
@@ -104,12 +104,11 @@ struct ArchivePlan {
     }
     let parts =
       chain.parts + (rest.map { [.object($0, chain.end - $0.range.lowerBound..<$0.byteCount)] } ?? [])
-    let next = chain.parts.compactMap(\.object?.end.nextSequence).max() ?? 0
-    return read(segment, parts, next: next, unsound: missed)
+    return read(segment, parts, soundEnd: chain.end, unsound: missed)
   }
 
   private func read(
-    _ segment: Segment, _ parts: [Part], whole: ArchivedObject? = nil, next: UInt64,
+    _ segment: Segment, _ parts: [Part], whole: ArchivedObject? = nil, soundEnd: Int,
     unsound: [ArchivedObject] = []
   ) -> Reading? {
     let number = UInt32(segment.number)
@@ -120,7 +119,7 @@ struct ArchivePlan {
     var reader = found.reader
     guard let start = try? reader.liveSet(of: found.header) else { return nil }
     return Reading(
-      found: found, parts: parts, live: start.set, unitsStart: start.end, whole: whole, next: next,
+      found: found, parts: parts, live: start.set, unitsStart: start.end, whole: whole, soundEnd: soundEnd,
       unsound: unsound)
   }
 
@@ -260,7 +259,8 @@ struct ArchivePlan {
     }
     var findings: [Finding] = []
     // Numbers may have been left out between two transactions.
-    let next = max(point.nextSequence, reading.next)
+    var next = point.nextSequence
+    if next <= revision { next = max(next, try LogPoint(found, to: reading.soundEnd).nextSequence) }
     if next <= revision {
       let words = "revisions \(next) to \(revision) are missing in the archive"
       findings.append(Finding(words, .structure, isDamage: true))

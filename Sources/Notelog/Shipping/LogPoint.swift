@@ -54,6 +54,7 @@ struct LogPoint {
         offset = walk.next
       case .close:
         guard isWanted(header.sequence - min(1, header.sequence), time) else { return }
+        nextSequence = max(nextSequence, header.sequence)
         offset = walk.next
       case .footer:
         // What a recovered segment's header says of what follows it is so where it is whole.

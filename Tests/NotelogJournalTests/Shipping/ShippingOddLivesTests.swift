@@ -121,6 +121,23 @@ private struct Remark: Record {
     try journal.close()
   }
 
+  @Test func `a piece under a name that says too much makes no moment`() throws {
+    let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
+    let journal = try Journal.create(in: disk, storeID: key(99), options: .small)
+    try Self.put(0..<20, journal)
+    try ship(disk, to: archive)
+    let piece = try #require(ArchiveListing(FolderArchive(archive)).all(.piece).last)
+    var end = piece.end
+    end.nextSequence = 1000
+    let forged = ArchivedObject(
+      UInt32(piece.number), salt: piece.salt, piece.range, end, checksum: piece.checksum)
+    archive.replace(forged.name, with: archive.contents(piece.name))
+    archive.replace(piece.name, with: nil)
+    let found = try restore(archive, to: SimulatedDisk(), at: .revision(500))
+    #expect(!found.findings.isEmpty, "revision \(found.revision) for 500, in silence")
+    try journal.close()
+  }
+
   /// The pin was made, and what it keeps found no room in it: it kept everything.
   @Test(arguments: [false, true])
   func `on a full disk a shipper keeps nothing that was shipped`(isShipped: Bool) throws {
