@@ -10,27 +10,13 @@ internal import Synchronization
 /// It stands on the C library's mutex: what ThreadSanitizer sees, it can check. The standard library's
 /// `Mutex` it does not see on Linux (decision 0006). Mutex and state lie beside each other: whoever takes the
 /// lock has fetched the beginning of the state with it.
-// SAFETY: the state is reached through `withLock` alone, so one thread at a time.
-@safe public struct Lock<State: ~Copyable>: ~Copyable, Sendable {
-  @usableFromInline let mutex: PlacedMutex
-  // SAFETY: touched only between `mutex.lock()` and `mutex.unlock()`; allocated in init and freed in deinit.
-  @usableFromInline nonisolated(unsafe) let state: UnsafeMutablePointer<State>
-  private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
+public struct Lock<State: ~Copyable>: ~Copyable, Sendable {
+  @usableFromInline let row: Locks<State>
 
   public init(_ state: consuming sending State) {
-    let layout = guardedLayout(of: State.self)
-    // SAFETY: allocated here with room for both, one behind the other; initialised here, and not touched
-    // before.
-    unsafe memory = .allocate(byteCount: layout.byteCount, alignment: layout.alignment)
-    mutex = unsafe PlacedMutex(at: memory)
-    unsafe self.state = (memory + layout.stateStart).initializeMemory(as: State.self, to: state)
-  }
-
-  deinit {
-    // SAFETY: a value that is destroyed is not in use.
-    unsafe state.deinitialize(count: 1)
-    mutex.end()
-    unsafe memory.deallocate()
+    row = Locks(count: 1)
+    // SAFETY: memory for it, in which nothing is yet.
+    unsafe row.state(0).initialize(to: state)
   }
 
   /// Runs `body` with the lock held.
@@ -38,24 +24,7 @@ internal import Synchronization
   @inline(__always)
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
-  ) throws(Failure) -> sending Result {
-    mutex.lock()
-    defer { mutex.unlock() }
-    // SAFETY: the lock is held until the closure has returned.
-    return try unsafe body(&state.pointee)
-  }
-}
-
-/// Where a state begins behind its mutex in one piece of memory, how that is aligned, and the bytes of both, up
-/// to where another mutex may begin on cache lines of its own.
-private func guardedLayout<State: ~Copyable>(
-  of _: State.Type
-) -> (stateStart: Int, alignment: Int, byteCount: Int) {
-  func up(_ byteCount: Int, to alignment: Int) -> Int { (byteCount + alignment - 1) / alignment * alignment }
-  // Two cache lines: processors fetch them in pairs.
-  let alignment = max(128, MemoryLayout<State>.alignment)
-  let stateStart = up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
-  return (stateStart, alignment, up(stateStart + MemoryLayout<State>.size, to: alignment))
+  ) throws(Failure) -> sending Result { try row.withLock(0, body) }
 }
 
 // MARK: - A row of locks, each around a state of its own.
@@ -79,18 +48,23 @@ private func guardedLayout<State: ~Copyable>(
 
   /// Makes `count` locks, around what `state` gives for their numbers.
   public init(count: Int, _ state: (Int) -> sending State) {
+    self.init(count: count)
+    // SAFETY: memory for them, in which nothing is yet.
+    for index in 0..<count { unsafe self.state(index).initialize(to: state(index)) }
+  }
+
+  /// Makes `count` locks around states that whoever calls initialises.
+  fileprivate init(count: Int) {
     precondition(count >= 0, "there can't be fewer than no locks")
+    func up(_ count: Int, to alignment: Int) -> Int { (count + alignment - 1) / alignment * alignment }
+    // Two cache lines: processors fetch them in pairs.
+    let alignment = max(128, MemoryLayout<State>.alignment)
     self.count = count
-    let layout = guardedLayout(of: State.self)
-    stride = layout.byteCount
-    stateStart = layout.stateStart
-    // SAFETY: allocated here with room for all; initialised here, and not touched before.
-    unsafe memory = .allocate(byteCount: count * stride, alignment: layout.alignment)
-    for index in 0..<count {
-      let place = unsafe memory + index * stride
-      _ = unsafe PlacedMutex(at: place)
-      unsafe (place + stateStart).initializeMemory(as: State.self, to: state(index))
-    }
+    stateStart = up(PlacedMutex.byteCount, to: MemoryLayout<State>.alignment)
+    stride = up(stateStart + MemoryLayout<State>.size, to: alignment)
+    // SAFETY: allocated here with room for all.
+    unsafe memory = .allocate(byteCount: count * stride, alignment: alignment)
+    for index in 0..<count { _ = unsafe PlacedMutex(at: memory + index * stride) }
   }
 
   deinit {
