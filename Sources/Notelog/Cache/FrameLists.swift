@@ -52,13 +52,10 @@ final class FrameList: Sendable {
   func entry(at offset: Int) -> FooterEntry? {
     let stretch = offset >> stretchShift
     guard stretch < starts.count else { return nil }
-    return Self.entry(at: offset, of: entries, from: Int(starts[stretch]))
-  }
-
-  private static func entry(at offset: Int, of entries: [UInt8], from start: Int) -> FooterEntry? {
-    let entries = entries.rawSpan
-    var start = start
-    while let entry = FooterEntry(entries, at: start), entry.offset <= offset {
+    let list = entries
+    let bytes = list.rawSpan
+    var start = Int(starts[stretch])
+    while let entry = FooterEntry(bytes, at: start), entry.offset <= offset {
       if entry.offset == offset { return entry }
       start += entry.entryByteCount
     }
