@@ -94,13 +94,8 @@ extension Store {
 
   /// A store that is being written to can't be salvaged: it changes under the reader.
   private static func refuseWriter(_ source: any Storage) throws(NotelogError) -> (any StorageFile)? {
-    guard let file = try? source.open(FileName.lock, .read) else { return nil }
-    do throws(StorageError) {
-      try file.lock(.shared)
-      return file
-    } catch {
-      file.close()
-      guard error.errno == SystemErrno.wouldBlock else { return nil }
+    do { return try source.openLocked(FileName.lock, .read, .shared) } catch {
+      guard error.isRefusedLock else { return nil }
       throw NotelogError.busy("the store is open for writing", FileName.lock, in: source, cause: error)
     }
   }
