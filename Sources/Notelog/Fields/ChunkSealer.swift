@@ -68,9 +68,8 @@ struct ChunkSealer {
   func contentInRecord(
     _ plaintext: RawSpan, _ nonces: inout NonceRun
   ) throws(NotelogError) -> SealedContent {
-    let entry = FieldEntry(
-      number: entry.number, type: entry.type, flags: entry.flags.subtracting(.chunked),
-      keyReference: entry.keyReference, range: entry.range)
+    var entry = entry
+    entry.flags.remove(.chunked)
     do {
       return try SealedContent(
         sealing: plaintext, entry, under: key, plan.additionalData(entry, index, id), &nonces)
@@ -88,15 +87,14 @@ struct ChunkSealer {
 /// A field's value as it will stand in the record: sealed, or a reference to its chunks.
 struct SealedContent: Sendable {
   /// What the directory is to say of it: of the range its length alone.
-  let entry: FieldEntry
+  private(set) var entry: FieldEntry
   let bytes: [UInt8]
   /// What stands in the field of its digests, where that has one.
   var digest: [UInt8]?
 
   init(_ entry: FieldEntry, _ bytes: [UInt8]) {
-    self.entry = FieldEntry(
-      number: entry.number, type: entry.type, flags: entry.flags, keyReference: entry.keyReference,
-      range: 0..<bytes.count)
+    self.entry = entry
+    self.entry.range = 0..<bytes.count
     self.bytes = bytes
   }
 

@@ -7,11 +7,11 @@ import NotelogFormat
 struct FieldEntry: Hashable, Sendable {
   let number: UInt16
   let type: FieldType
-  let flags: FieldFlags
+  var flags: FieldFlags
   /// The key the value is sealed under; 0 for a plain value.
   var keyReference: UInt32
   /// Where the value lies in the body.
-  let range: Range<Int>
+  var range: Range<Int>
 }
 
 /// A view of a record's body, whose directory is checked from end to end before the first field is touched.
