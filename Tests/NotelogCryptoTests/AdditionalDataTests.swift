@@ -41,13 +41,6 @@ import Testing
     #expect(bytes(next).prefix(80) == bytes(Self.chunk).prefix(80))
   }
 
-  @Test func `the record is changed in place`() {
-    var moved = Self.field
-    moved.record = Self.value
-    #expect(moved.record == Self.value)
-    #expect(bytes(moved)[32..<48] == (0x30..<0x40).map { UInt8($0) }[...])
-  }
-
   /// The field's value sealed once, and expected to be everything else that it might be taken for.
   static let axes: [(String, AdditionalData)] = [
     ("store", .init(store: .zero, record: record, name: name, type: 0xB1, flags: 0xC2C1, key: key)),

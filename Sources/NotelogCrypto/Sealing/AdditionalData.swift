@@ -6,8 +6,7 @@ package import NotelogBase
 /// find, never from what was read: a value that was moved to another store, record, field, type or key then
 /// does not open.
 ///
-/// Made once a field and changed record by record with ``record``; its bytes are in place, so nothing is
-/// allocated.
+/// Its bytes are in place, so nothing is allocated.
 package struct AdditionalData: Sendable {
   package static let fieldSize = 64
   package static let chunkSize = 96
@@ -38,12 +37,6 @@ package struct AdditionalData: Sendable {
     size = Self.chunkSize
     words[0] = Self.chunkDomain.littleEndian
     put(value, at: 8)
-  }
-
-  /// The record that the value belongs to; changed from record to record in a batch.
-  package var record: ID16 {
-    get { ID16(low: UInt64(littleEndian: words[4]), high: UInt64(littleEndian: words[5])) }
-    set { put(newValue, at: 4) }
   }
 
   /// Moves on to another chunk of the same value.
