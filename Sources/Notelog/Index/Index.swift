@@ -146,9 +146,8 @@ final class Index: Sendable {
     try shards.withLock(number) { shard throws(Failure) in try body(&shard) }
   }
 
-  /// A shard's entries. One that nothing has changed is left in the file.
+  /// A shard's entries.
   func entries(ofShard number: Int) throws(StorageError) -> [IndexEntry] {
-    if let entries = shards.withLock(number, { $0.entriesInFile }) { return entries }
     var entries: [IndexEntry] = []
     try withShard(number) { shard throws(StorageError) in
       entries.reserveCapacity(shard.table.count)
@@ -256,9 +255,6 @@ struct Shard: ~Copyable, Sendable {
     try source.load(number, into: &self)
     self.source = nil
   }
-
-  /// What is in a cold shard that nothing has changed; nothing where it has to be read otherwise.
-  var entriesInFile: [IndexEntry]? { source?.entries(ofShard: number) }
 
   /// Whether it has to be read for anybody to know how many records there are in it.
   var isCountUnknown: Bool { source.map { !$0.isInFile(number) } ?? false }

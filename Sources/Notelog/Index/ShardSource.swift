@@ -101,43 +101,23 @@ final class ShardSource: Sendable {
     for change in changes { segments.addLive(change.byteCount, in: segments[change.segment]) }
   }
 
-  /// Calls `body` with all that the file has of a shard.
+  /// Reads a whole shard from the file.
   ///
-  /// - Returns: Whether every block of it checks, and it has what the head says.
-  @inline(__always)
-  private func forEachEntry(of number: Int, _ body: (IndexEntry) -> Void) -> Bool {
+  /// - Returns: Whether every block of it checks, and it has what the head says; if not, the shard is left
+  ///   empty.
+  private func read(_ number: Int, into shard: inout Shard) -> Bool {
     if health.isDamaged { return false }
-    var isOfShard = true
-    var tombstoneCount = 0
+    var table = EntryTable(stagger: number)
+    table.reserve(Int(head.entryCounts[number]))
+    var (lastSlot, isOfShard, tombstoneCount) = (-1, true, 0)
     let isSound = try? checkpoint.forEachEntry(in: firstEntries[number]..<firstEntries[number + 1]) { entry in
       if Int(entry.fingerprint >> 56) != number { isOfShard = false }
       if entry.place.isTombstone { tombstoneCount += 1 }
-      if isOfShard { body(entry) }
+      if isOfShard, !gone.contains(entry.place.segment) { table.append(entry, behind: &lastSlot) }
     }
-    return isSound == true && isOfShard && tombstoneCount == head.tombstoneCounts[number]
-  }
-
-  /// The entries of a shard that is what it is in the file; nothing of others, or where the file does not
-  /// check.
-  func entries(ofShard number: Int) -> [IndexEntry]? {
-    guard isInFile(number) else { return nil }
-    var entries: [IndexEntry] = []
-    entries.reserveCapacity(Int(head.entryCounts[number]))
-    return forEachEntry(of: number) { entries.append($0) } ? entries : nil
-  }
-
-  /// Reads a whole shard from the file.
-  ///
-  /// - Returns: Whether every block of it checks; if not, the shard is left empty.
-  private func read(_ number: Int, into shard: inout Shard) -> Bool {
-    var table = EntryTable(stagger: number)
-    table.reserve(Int(head.entryCounts[number]))
-    var lastSlot = -1
-    let isSound = forEachEntry(of: number) { entry in
-      if !gone.contains(entry.place.segment) { table.append(entry, behind: &lastSlot) }
-    }
-    if isSound { shard.table = table }
-    return isSound
+    guard isSound == true, isOfShard, tombstoneCount == head.tombstoneCounts[number] else { return false }
+    shard.table = table
+    return true
   }
 
   private func loadRebuilt(_ number: Int, into shard: inout Shard) throws(StorageError) {
