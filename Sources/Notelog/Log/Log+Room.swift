@@ -47,29 +47,24 @@ extension Log {
   ) throws(NotelogError) {
     try readFooter(held)
     try writeUnsyncedAgain()
-    let room = try state.withLock(waking: .nobody) {
-      state throws(NotelogError)
-        -> (segment: Segment, end: Int, allocatedEnd: Int, footerByteCount: Int)? in
+    let head = try state.withLock(waking: .nobody) { state throws(NotelogError) in
       try state.checkWritable(at: storage.path)
-      guard let segment = state.head?.segment, let end = state.head?.end,
-        let allocatedEnd = state.head?.allocatedEnd, let footer = state.head?.footerByteCount
-      else { return nil }
-      return (segment, end, allocatedEnd, footer)
+      return state.head
     }
-    guard let room else {
+    guard let head else {
       try createHead(held, needing: byteCount + footerByteCount)
       return
     }
     // Room for a close mark is always promised.
     let behind = footerByteCount + CloseMark.frameByteCount + 8
-    let needed = room.end + byteCount + room.footerByteCount + behind
-    if needed > space.affordableAim, room.footerByteCount != FooterBuilder().byteCount {
+    let needed = head.end + byteCount + head.footerByteCount + behind
+    if needed > space.affordableAim, head.footerByteCount != FooterBuilder().byteCount {
       try switchSegment(held, needing: byteCount + footerByteCount)
       return
     }
-    guard needed > room.allocatedEnd else { return }
-    let allocatedEnd = try allocate(room.segment.file, from: room.allocatedEnd, to: needed)
-    noteAllocation(room.allocatedEnd..<allocatedEnd)
+    guard needed > head.allocatedEnd else { return }
+    let allocatedEnd = try allocate(head.segment.file, from: head.allocatedEnd, to: needed)
+    noteAllocation(head.allocatedEnd..<allocatedEnd)
   }
 
   /// Notes that more of the head's file has been promised.
@@ -242,18 +237,16 @@ extension Log {
   /// zeros: whether these are written, and survive, makes no difference to what is read.
   func writeZeros(_: borrowing GateHeld, aheadOf byteCount: Int) {
     let place = state.withLock(waking: .nobody) { state -> (file: any StorageFile, range: Range<Int>)? in
-      guard let end = state.head?.end, let allocatedEnd = state.head?.allocatedEnd,
-        let zerosEnd = state.head?.zerosEnd, let zerosByteCount = state.head?.zerosByteCount,
-        let file = state.head?.segment.file, end + byteCount > zerosEnd
-      else { return nil }
-      let start = end + byteCount
-      guard start < allocatedEnd else { return nil }
-      let isOvertaken = zerosEnd < end
-      let count = isOvertaken ? Self.leastZerosByteCount : min(2 * zerosByteCount, Self.mostZerosByteCount)
-      let newEnd = min(start + count, allocatedEnd)
+      guard let head = state.head else { return nil }
+      let start = head.end + byteCount
+      guard start > head.zerosEnd, start < head.allocatedEnd else { return nil }
+      let isOvertaken = head.zerosEnd < head.end
+      let count =
+        isOvertaken ? Self.leastZerosByteCount : min(2 * head.zerosByteCount, Self.mostZerosByteCount)
+      let newEnd = min(start + count, head.allocatedEnd)
       state.head?.zerosEnd = newEnd
       state.head?.zerosByteCount = count
-      return (file, start..<newEnd)
+      return (head.segment.file, start..<newEnd)
     }
     guard let place else { return }
     // Where that fails, the commit will say what is wrong.
