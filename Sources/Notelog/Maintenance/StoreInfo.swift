@@ -98,8 +98,6 @@ public struct StoreInfo: Sendable {
   public let damagedSegments: [Int]
   /// How many snapshots are in use; what compaction removes takes up space until they go.
   public let snapshotCount: Int
-  /// How many changes opening the store would have to go through: those since the last checkpoint.
-  public let changesSinceCheckpoint: Int
   /// The bytes written for each byte that transactions brought, since the store was opened; nil before there
   /// was one.
   public let bytesWrittenPerByteStored: Double?
@@ -159,7 +157,6 @@ extension Store {
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.segments.deadByteCount,
       pinnedSegments: pinned.map(Int.init), damagedSegments: damaged.map(Int.init),
       snapshotCount: journal.catalog.oldVersions.snapshotCount,
-      changesSinceCheckpoint: journal.catalog.changeCount,
       bytesWrittenPerByteStored: counters.bytesWrittenPerByteStored, nextRevision: nextRevision,
       segments: statistics.segments,
       slots: keyring.slots.map { slot in
