@@ -165,7 +165,8 @@ struct EntryTable: ~Copyable, Sendable {
     if slot >= slots.count || Self.isFull(count: count + 1, capacity: capacity) {
       insert(entry.fingerprint, entry.place)
       // It may have grown: whatever comes next finds its place by searching from here on.
-      last = lastOccupiedSlot
+      last = slots.count - 1
+      while slots[last].place.isNone { last -= 1 }
       return
     }
     fill(slot, entry)
@@ -177,12 +178,6 @@ struct EntryTable: ~Copyable, Sendable {
     slots[slot] = entry
     count += 1
     if entry.place.isTombstone { tombstoneCount += 1 }
-  }
-
-  private var lastOccupiedSlot: Int {
-    var slot = slots.count - 1
-    while slot >= 0, slots[slot].place.isNone { slot -= 1 }
-    return slot
   }
 
   /// Calls `body` with every entry, in the order of fingerprints.
