@@ -165,8 +165,7 @@ struct RecordVerifier: ~Copyable {
   /// Whether a key can be used: asking for each value would only make errors.
   private enum Access { case tried, locked, shredded }
   private let store: Store
-  /// What is known of keys; of the one asked for last first.
-  private var lastKey: (reference: UInt32, access: Access) = (0, .tried)
+  /// What is known of keys.
   private var accesses: [UInt32: Access] = [:]
   private(set) var found: Found = ([], Verification(), [:])
 
@@ -264,10 +263,9 @@ struct RecordVerifier: ~Copyable {
   }
 
   private mutating func access(to reference: UInt32) -> Access {
-    if lastKey.reference == reference { return lastKey.access }
-    let answer = accesses[reference] ?? find(reference)
+    if let known = accesses[reference] { return known }
+    let answer = find(reference)
     accesses[reference] = answer
-    lastKey = (reference, answer)
     return answer
   }
 
