@@ -52,7 +52,7 @@ extension Store {
 
   /// Unlocks; every schema's MAC is checked before any key is usable: **INV-M2**.
   func unlock(_ credential: Credential, _ place: String) throws(NotelogError) {
-    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
+    try journal.checkOpen()
     if let refusal = keyringFinding.withLock({ $0.refusal }) { throw NotelogError(.damaged, refusal) }
     let schemas = registry.withLock { $0.byNumber.sealed }
     if case .root(let root) = credential {
@@ -111,7 +111,6 @@ extension Store {
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was
   /// changed since.
   func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
-    guard !journal.isClosed else { throw NotelogError(.closed, "the store is closed") }
     let isTaken = try journal.beginExclusive()
     defer { if isTaken { journal.endExclusive() } }
     try keyringChange.withLock { _ throws(NotelogError) in try change() }
