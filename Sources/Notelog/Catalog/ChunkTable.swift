@@ -183,7 +183,10 @@ final class ChunkTable: Sendable {
 
   /// Counts all bytes of a value as live, or as such no longer.
   private func count(_ value: ID16, _ sign: Int, _ state: State) {
-    state.values[value]?.forEachSegment { segments.addChunks(sign * $1, in: $0) }
+    for extent in state.values[value]?.extents ?? [] {
+      let byteCount = Int(extent.count) * extent.chunk(extent.first).liveByteCount
+      segments.addChunks(sign * byteCount, in: extent.segment)
+    }
   }
 
   /// Keeps a value that only versions name which are kept.
@@ -288,6 +291,10 @@ struct LargeValue {
     func place(of number: UInt32) -> FrameAddress {
       FrameAddress(segment: segment, offset: Int(offset) + Int(number - first) * frameByteCount)
     }
+
+    func chunk(_ number: UInt32) -> Chunk {
+      Chunk(place: place(of: number), payloadByteCount: Int(payloadByteCount))
+    }
   }
 
   /// A chunk's place and the length of its payload.
@@ -321,9 +328,7 @@ struct LargeValue {
 
   /// Where a chunk is; nothing where there is none of this number.
   func chunk(_ number: UInt32) -> Chunk? {
-    guard let index = index(covering: number) else { return nil }
-    let extent = extents[index]
-    return Chunk(place: extent.place(of: number), payloadByteCount: Int(extent.payloadByteCount))
+    index(covering: number).map { extents[$0].chunk(number) }
   }
 
   /// Adds a chunk, unless one of its number is known.
@@ -336,9 +341,7 @@ struct LargeValue {
     if next < extents.count, extents[next].first <= mark.number { return false }
     if next > 0 {
       let before = extents[next - 1]
-      if before.end == mark.number, before.payloadByteCount == UInt32(chunk.payloadByteCount),
-        before.place(of: mark.number) == chunk.place
-      {
+      if before.end == mark.number, before.chunk(mark.number) == chunk {
         extents[next - 1].count += 1
         return true
       }
@@ -369,14 +372,6 @@ struct LargeValue {
       pieces.append(after)
     }
     extents.replaceSubrange(index...index, with: pieces)
-  }
-
-  /// How many live bytes it has in each segment.
-  func forEachSegment(_ body: (UInt32, Int) -> Void) {
-    for extent in extents {
-      let chunk = Chunk(place: extent.place(of: extent.first), payloadByteCount: Int(extent.payloadByteCount))
-      body(extent.segment, Int(extent.count) * chunk.liveByteCount)
-    }
   }
 
   private func index(covering number: UInt32) -> Int? {

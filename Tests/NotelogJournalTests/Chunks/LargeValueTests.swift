@@ -29,8 +29,7 @@ import Testing
     // A copy of the same chunk elsewhere is not taken for it.
     let isTaken = value.insert(ChunkMark(5, isLast: false), chunk(2, 0))
     #expect(!isTaken)
-    var byteCount = 0
-    value.forEachSegment { byteCount += $1 }
+    let byteCount = value.extents.reduce(0) { $0 + Int($1.count) * $1.chunk($1.first).liveByteCount }
     let entry = Layout.footerEntryByteCount + ChunkMark.byteCount
     #expect(byteCount == 1_000 * (Self.frame + entry) + 544 + entry)
   }
