@@ -338,17 +338,13 @@ extension Follower {
   ) throws(StorageError) -> [(found: FoundSegment, entry: LiveEntry)] {
     var arrivals: [(found: FoundSegment, entry: LiveEntry)] = []
     for entry in entries {
-      let name = FileName.segment(entry.number)
-      let known = catalog.segments[entry.number]
       let found = try Survey.read(entry.number, in: storage)
       // A source that recovery has not cut yet is looked at again when it is. One that is not known was
       // compacted before.
-      if let found, found.entry != entry {
-        let waits = known == nil ? try isToBeCut(found) : true
-        if waits { continue }
-      }
+      let isKnown = catalog.segments[entry.number] != nil
+      if let found, found.entry != entry, try isKnown ? true : isToBeCut(found) { continue }
       guard let found, found.entry == entry else {
-        throw StorageError(.open, name, errno: SystemErrno.notFound)
+        throw StorageError(.open, FileName.segment(entry.number), errno: SystemErrno.notFound)
       }
       arrivals.append((found, entry))
     }
