@@ -108,10 +108,9 @@ struct Batch: ~Copyable {
   }
 
   /// Calls `body` with the sealed bytes of each chunk of a value that is in the batch.
-  func forEachChunk(of value: ID16, _ body: (ChunkMark, RawSpan) -> Void) {
+  func forEachChunk(of value: ID16, _ body: (RawSpan) -> Void) {
     for frame in frames where frame.header.kind == .chunk && frame.header.id == value {
-      let bytes = buffer.bytes.extracting(frame.payload)
-      if let mark = ChunkMark(bytes) { body(mark, bytes.extracting(droppingFirst: ChunkMark.byteCount)) }
+      body(buffer.bytes.extracting(frame.payload).extracting(droppingFirst: ChunkMark.byteCount))
     }
   }
 

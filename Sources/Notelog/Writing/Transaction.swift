@@ -343,7 +343,7 @@ extension Transaction {
     for stored in records where stored.revision == 0 {
       for entry in try stored.entries() where entry.flags.contains(.chunked) {
         let value = ValueReference.value(in: stored.body.rawSpan.extracting(entry.range))
-        batch.forEachChunk(of: value) { _, bytes in sealed[value, default: []] += bytes.array() }
+        batch.forEachChunk(of: value) { sealed[value, default: []] += $0.array() }
       }
     }
     return sealed.isEmpty ? store.opener : store.opener.reading(sealed)
