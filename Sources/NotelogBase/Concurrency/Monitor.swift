@@ -17,12 +17,7 @@ public struct Wake: Equatable, Sendable {
   /// Rooms in which all wake, a bit each.
   let all: UInt32
   /// Rooms in which one wakes.
-  let one: UInt32
-
-  private init(all: UInt32, one: UInt32 = 0) {
-    self.all = all
-    self.one = one
-  }
+  var one: UInt32 = 0
 
   /// All in two rooms, and one in another.
   public static func rooms(_ first: Int, _ second: Int, oneIn room: Int? = nil) -> Wake {
