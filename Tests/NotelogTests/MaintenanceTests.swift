@@ -257,7 +257,6 @@ extension TemporaryFolder {
     }
     while try store.compact(.bytes(100_000)).isUnfinished {}
     #expect(try !store.compactIfDue(.time(.seconds(1))))
-    #expect((store.info().bytesWrittenPerByteStored ?? 0) >= 1)
     #expect(try store.query(Note.self).count() == 50)
     try store.close()
   }

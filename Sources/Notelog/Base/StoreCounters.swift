@@ -25,11 +25,6 @@ public struct StoreCounters: Sendable {
   public internal(set) var damagedPlaces = 0
   /// How many events ``Store/Options/observer`` was not told of, because a thousand waited for it already.
   public internal(set) var droppedEvents = 0
-
-  /// The bytes written for each byte that transactions brought; nothing before there was one.
-  var bytesWrittenPerByteStored: Double? {
-    bytesCommitted == 0 ? nil : Double(bytesCommitted + bytesCopied) / Double(bytesCommitted)
-  }
 }
 
 // MARK: - What a compaction did, or would do.

@@ -98,9 +98,6 @@ public struct StoreInfo: Sendable {
   public let damagedSegments: [Int]
   /// How many snapshots are in use; what compaction removes takes up space until they go.
   public let snapshotCount: Int
-  /// The bytes written for each byte that transactions brought, since the store was opened; nil before there
-  /// was one.
-  public let bytesWrittenPerByteStored: Double?
   /// The revision that the next transaction will have.
   public let nextRevision: UInt64
   /// The segments.
@@ -157,8 +154,7 @@ extension Store {
       reservedByteCount: statistics.reservedByteCount, deadByteCount: statistics.segments.deadByteCount,
       pinnedSegments: pinned.map(Int.init), damagedSegments: damaged.map(Int.init),
       snapshotCount: journal.catalog.oldVersions.snapshotCount,
-      bytesWrittenPerByteStored: counters.bytesWrittenPerByteStored, nextRevision: nextRevision,
-      segments: statistics.segments,
+      nextRevision: nextRevision, segments: statistics.segments,
       slots: keyring.slots.map { slot in
         StoreInfo.Slot(
           number: slot.id, kind: slot.kind?.name ?? "of a later version",

@@ -63,7 +63,8 @@ import Testing
     }
     print(
       "space: \(load.testDescription): worst pause \(worstPause), written per byte",
-      journal.counts.bytesWrittenPerByteStored ?? 0, "most of the bound", meter.mostOfBound)
+      1 + Double(journal.counts.bytesCopied) / Double(journal.counts.bytesCommitted), "most of the bound",
+      meter.mostOfBound)
     _ = try journal.compact()
     let after = journal.statistics.segments
     let segment = max(load.segmentByteCount ?? 1 << 20, load.byteCounts.upperBound + 16_384)
