@@ -223,8 +223,7 @@ struct CheckpointHead: Equatable, Sendable {
 
   /// The blocks before the entries, to be sealed.
   func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(firstEntryBlock * CheckpointBlock.byteCount)
+    let start = buffer.appendZeros(firstEntryBlock * CheckpointBlock.byteCount)
     var bytes = buffer.mutableBytes
     bytes.store(Self.magic, at: start)
     bytes.store(Self.version, at: start + 8)

@@ -122,8 +122,7 @@ extension StoredOrderHead {
 
   /// The head's block, to be salted and sealed.
   func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(CheckpointBlock.byteCount)
+    let start = buffer.appendZeros(CheckpointBlock.byteCount)
     var bytes = buffer.mutableBytes
     bytes.store(Self.magic, at: start)
     bytes.store(name.second == nil ? Self.version : Self.versionOfTwo, at: start + 8)

@@ -208,9 +208,8 @@ struct Batch: ~Copyable {
   /// Completes the frame headers and appends the commit mark: now the bytes are what the log will hold at
   /// `place`.
   mutating func complete(sequence: UInt64, salt: SegmentSalt, place: Int, floor: LogPosition, time: UInt64) {
-    let markStart = buffer.count
     var mark = FrameHeader(.commit, payloadByteCount: CommitMark.byteCount, sequence: sequence)
-    buffer.appendZeros(mark.frameByteCount)
+    let markStart = buffer.appendZeros(mark.frameByteCount)
     for index in frames.indices { frames[index].header.sequence = sequence }
     let frames = self.frames
     var bytes = buffer.mutableBytes

@@ -104,12 +104,16 @@
   }
 
   /// Appends zeros.
+  ///
+  /// - Returns: Where they begin.
   @inlinable
-  public mutating func appendZeros(_ byteCount: Int) {
+  @discardableResult
+  public mutating func appendZeros(_ byteCount: Int) -> Int {
     reserve(byteCount)
     // SAFETY: `reserve` made room for these bytes behind `count`.
     unsafe (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     heldCount += byteCount
+    return heldCount - byteCount
   }
 
   /// Appends bytes.

@@ -135,8 +135,7 @@ extension Trailer {
   }
 
   package func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.trailerByteCount)
+    let start = buffer.appendZeros(Layout.trailerByteCount)
     var bytes = buffer.mutableBytes
     bytes.store(UInt32(footerOffset), at: start)
     bytes.store(UInt32(footerByteCount), at: start + 4)

@@ -37,8 +37,7 @@ package struct LiveEntry: Hashable, Sendable {
   }
 
   package func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.liveEntryByteCount)
+    let start = buffer.appendZeros(Layout.liveEntryByteCount)
     var bytes = buffer.mutableBytes
     write(into: &bytes, at: start)
   }
@@ -126,11 +125,9 @@ package struct LiveChange: Equatable, Sendable {
   }
 
   package func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(8)
+    let start = buffer.appendZeros(8)
     for entry in added { entry.append(to: &buffer) }
-    let removedStart = buffer.count
-    buffer.appendZeros(4 * removed.count)
+    let removedStart = buffer.appendZeros(4 * removed.count)
     var bytes = buffer.mutableBytes
     bytes.store(UInt32(added.count), at: start)
     bytes.store(UInt32(removed.count), at: start + 4)

@@ -80,8 +80,7 @@ package struct CloseMark: Equatable, Sendable {
 
   /// Appends the mark's frame to a buffer whose end will be at the mark's place.
   package func appendFrame(to buffer: inout Buffer, salt: SegmentSalt) {
-    let start = buffer.count
-    buffer.appendZeros(Layout.frameHeaderByteCount + Self.byteCount)
+    let start = buffer.appendZeros(Layout.frameHeaderByteCount + Self.byteCount)
     var bytes = buffer.mutableBytes
     let payloadStart = start + Layout.frameHeaderByteCount
     place.write(into: &bytes, at: payloadStart)

@@ -40,8 +40,7 @@ package struct LastClose: Equatable, Sendable {
   }
 
   package func append(to buffer: inout Buffer) {
-    let start = buffer.count
-    buffer.appendZeros(Self.byteCount)
+    let start = buffer.appendZeros(Self.byteCount)
     var bytes = buffer.mutableBytes
     bytes.store(Self.magic, at: start)
     storeID.write(into: &bytes, at: start + 8)

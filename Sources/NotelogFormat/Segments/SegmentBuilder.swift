@@ -54,8 +54,7 @@ package struct SegmentBuilder: ~Copyable {
     precondition(
       payload.byteCount == header.payloadByteCount, "a frame's payload is as long as its header says")
     let place = end
-    let start = buffer.count
-    buffer.appendZeros(Layout.frameHeaderByteCount)
+    let start = buffer.appendZeros(Layout.frameHeaderByteCount)
     buffer.append(payload)
     buffer.appendZeros(header.frameByteCount - Layout.frameHeaderByteCount - payload.byteCount)
     let salt = self.salt
