@@ -30,24 +30,15 @@ import Synchronization
 
   /// How many sets there are; none where the system refused.
   let count: Int
+  private let memory: PageStore
   private let base: UnsafeMutablePointer<CacheSet>?
 
   init(count: Int) {
     precondition(MemoryLayout<CacheSet>.stride == 128, "a set takes two cache lines")
-    if count > 0, let mapping = unsafe SystemMemory.map(count * 128) {
-      // SAFETY: fresh pages are zero, which is what an empty set is; owned by this value alone, unmapped in
-      // deinit.
-      unsafe base = mapping.start.bindMemory(to: CacheSet.self, capacity: count)
-      self.count = count
-    } else {
-      unsafe base = nil
-      self.count = 0
-    }
-  }
-
-  deinit {
-    // SAFETY: this value alone owns the mapping, and nobody uses it any more.
-    if let base = unsafe base { unsafe SystemMemory.unmap(base, count * 128) }
+    memory = PageStore(byteCount: count * 128, isFilled: true)
+    self.count = memory.byteCount > 0 ? count : 0
+    // SAFETY: fresh pages are zero, which is what an empty set is; the memory is this value's alone.
+    unsafe base = memory.base?.bindMemory(to: CacheSet.self, capacity: count)
   }
 
   @inline(__always)

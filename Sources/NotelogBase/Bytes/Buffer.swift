@@ -169,7 +169,9 @@ extension Buffer: @unchecked Sendable {}
 
 /// A fixed run of bytes with one owner; all are zero at first.
 @safe public struct PageStore: ~Copyable {
-  @usableFromInline let base: UnsafeMutableRawPointer?
+  // SAFETY: what is there lives as long as this value; whoever takes it keeps the value.
+  /// Where they are; nothing where there are none.
+  public let base: UnsafeMutableRawPointer?
 
   /// How many bytes there are; none where the system refused.
   public let byteCount: Int
