@@ -38,7 +38,7 @@ struct CheckpointFile: Sendable {
       // Where space can't be promised, it can't be asked for either.
       _ = try file.allocateIfSupported(0..<head.blockCount * CheckpointBlock.byteCount + byteCount)
       try file.setLength(0)
-      var writer = BlockWriter(file, salt: head.salt, nextBlock: 0)
+      var writer = BlockWriter(file: file, salt: head.salt, nextBlock: 0)
       head.append(to: &writer.buffer)
       var count = 0
       try index.forEachShard { table throws(StorageError) in
@@ -385,21 +385,14 @@ enum CheckpointBlock {
 struct BlockWriter: ~Copyable {
   private static let pieceByteCount = 64 * CheckpointBlock.byteCount
 
-  private let file: any StorageFile
-  private let salt: UInt64
+  let file: any StorageFile
+  let salt: UInt64
   /// What each block bears of an order.
-  private let orderSalt: UInt64?
+  var orderSalt: UInt64?
   /// The number of the buffer's first block.
   var nextBlock: Int
   /// The blocks that are not written yet.
   var buffer = Buffer(capacity: pieceByteCount)
-
-  init(_ file: any StorageFile, salt: UInt64, orderSalt: UInt64? = nil, nextBlock: Int) {
-    self.file = file
-    self.salt = salt
-    self.orderSalt = orderSalt
-    self.nextBlock = nextBlock
-  }
 
   /// Where in the buffer the next item of its kind belongs; the first of a block begins it.
   @inline(__always)

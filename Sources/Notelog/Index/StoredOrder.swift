@@ -262,7 +262,7 @@ struct StoredOrderWriter: ~Copyable {
   init(_ file: any StorageFile, salt: UInt64, orderSalt: UInt64, firstBlock: Int) {
     self.orderSalt = orderSalt
     self.firstBlock = firstBlock
-    blocks = BlockWriter(file, salt: salt, orderSalt: orderSalt, nextBlock: firstBlock + 1)
+    blocks = BlockWriter(file: file, salt: salt, orderSalt: orderSalt, nextBlock: firstBlock + 1)
   }
 
   /// Adds a key, which is not less than the last.
