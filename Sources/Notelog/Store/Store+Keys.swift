@@ -102,10 +102,8 @@ extension Store {
     _ place: String, _ credential: Credential,
     _ change: (inout Vault.Change, borrowing NotelogCrypto.Credential) throws(CryptoError) -> Void
   ) throws(NotelogError) {
-    try alone { () throws(NotelogError) in
-      let secret = try credential.secret(place)
-      try putInForce(place) { draft throws(CryptoError) in try change(&draft, secret) }
-    }
+    let secret = try credential.secret(place)
+    try changeKeyring(place) { draft throws(CryptoError) in try change(&draft, secret) }
   }
 
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was
