@@ -178,8 +178,7 @@ struct EffaceableFile {
   /// Overwrites it, with random bytes and then with zeros, each durably, and removes it. A file that is gone,
   /// or was overwritten before, is no obstacle.
   func efface() throws(NotelogError) {
-    var noise = [UInt8](repeating: 0, count: Self.byteCount)
-    for index in noise.indices { noise[index] = .random(in: 0...255) }
+    let noise = (0..<Self.byteCount).map { _ in UInt8.random(in: 0...255) }
     do throws(StorageError) {
       try write(noise.rawSpan, .update)
       try write([UInt8](repeating: 0, count: Self.byteCount).rawSpan, .update)
