@@ -63,7 +63,8 @@ public protocol StorageFile: AnyObject, Sendable {
   func byteCount() throws(StorageError) -> Int
   /// Takes the advisory lock without waiting; throws `EWOULDBLOCK` where another holds it. C's `flock`.
   func lock(_ kind: StorageLockKind) throws(StorageError)
-  /// Closes the descriptor; the file must not be used afterwards. The corresponding C function is `close`.
+  /// Closes the descriptor; the file must not be used afterwards. The corresponding C function is `close`. A
+  /// file that nobody has any more closes itself: this is for one that others still have, or that is locked.
   func close()
 }
 
@@ -211,12 +212,7 @@ extension Storage {
   /// A file under that name, with nothing in it.
   package func openEmpty(_ name: String) throws(StorageError) -> any StorageFile {
     let file = try openFile(name, .createIfMissing)
-    do throws(StorageError) {
-      try file.setLength(0)
-    } catch {
-      file.close()
-      throw error
-    }
+    try file.setLength(0)
     return file
   }
 
@@ -232,10 +228,7 @@ extension Storage {
     _ name: String, _ mode: StorageOpenMode, _ kind: StorageLockKind
   ) throws(StorageError) -> any StorageFile {
     let file = try openFile(name, mode)
-    do { try retryingInterruptions { () throws(StorageError) in try file.lock(kind) } } catch {
-      file.close()
-      throw error
-    }
+    try retryingInterruptions { () throws(StorageError) in try file.lock(kind) }
     return file
   }
 

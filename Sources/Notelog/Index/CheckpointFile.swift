@@ -23,7 +23,6 @@ struct CheckpointFile: Sendable {
     {
       return (CheckpointFile(file: file, head: head), .used)
     }
-    file.close()
     return (nil, .damaged)
   }
 
@@ -34,27 +33,22 @@ struct CheckpointFile: Sendable {
   ) throws(StorageError) -> any StorageFile {
     let name = FileName.index + FileName.partialSuffix
     let file = try storage.openEmpty(name)
-    do throws(StorageError) {
-      // Where space can't be promised, it can't be asked for either.
-      _ = try file.allocateIfSupported(0..<head.blockCount * CheckpointBlock.byteCount + byteCount)
-      try file.setLength(0)
-      var writer = BlockWriter(file: file, salt: head.salt, nextBlock: 0)
-      head.append(to: &writer.buffer)
-      var count = 0
-      try index.forEachShard { table throws(StorageError) in
-        try table.forEach { entry throws(StorageError) in
-          let place = try writer.place(of: count, IndexEntry.byteCount)
-          var bytes = writer.buffer.mutableBytes
-          bytes.store(entry.fingerprint, at: place)
-          bytes.store(entry.place.bits, at: place + 8)
-          count += 1
-        }
+    // Where space can't be promised, it can't be asked for either.
+    _ = try file.allocateIfSupported(0..<head.blockCount * CheckpointBlock.byteCount + byteCount)
+    try file.setLength(0)
+    var writer = BlockWriter(file: file, salt: head.salt, nextBlock: 0)
+    head.append(to: &writer.buffer)
+    var count = 0
+    try index.forEachShard { table throws(StorageError) in
+      try table.forEach { entry throws(StorageError) in
+        let place = try writer.place(of: count, IndexEntry.byteCount)
+        var bytes = writer.buffer.mutableBytes
+        bytes.store(entry.fingerprint, at: place)
+        bytes.store(entry.place.bits, at: place + 8)
+        count += 1
       }
-      try writer.flush()
-    } catch {
-      file.close()
-      throw error
     }
+    try writer.flush()
     return file
   }
 

@@ -136,9 +136,6 @@ extension Journal {
       // Before others may follow: whoever finds the lock not held takes what is written from now on for
       // another process's.
       lock.withLock { $0 = file }
-    } catch {
-      file.close()
-      throw error
     }
     log.state.withLock { $0.isLent = false }
     pin.withLock { $0 = nil }

@@ -10,14 +10,9 @@ extension Journal {
     in storage: any Storage, storeID: ID16, options: JournalOptions = JournalOptions()
   ) throws(NotelogError) -> Journal {
     let lock = try takeLock(storage, waiting: options.lockTimeout)
-    do throws(NotelogError) {
-      let survey = try fromStorage(Survey(storage, storeID: nil))
-      guard survey.isEmpty else { throw NotelogError(.alreadyExists, "there is a store here already") }
-      try removeInterruptedCreations(survey.interruptedCreations, storage)
-    } catch {
-      lock.close()
-      throw error
-    }
+    let survey = try fromStorage(Survey(storage, storeID: nil))
+    guard survey.isEmpty else { throw NotelogError(.alreadyExists, "there is a store here already") }
+    try removeInterruptedCreations(survey.interruptedCreations, storage)
     let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))
     let journal = Journal(
       storage, options: options, catalog: catalog, storeID: storeID, branch: options.newBranch(),
@@ -41,21 +36,16 @@ extension Journal {
   ) throws(NotelogError) -> Journal {
     let lock = try lock(for: options, storage)
     let pin = lock == nil ? storage.pinForReading(options.random) : nil
-    do {
-      // What goes wrong in a clean open, examining reports.
-      if !options.examinesAllSegments, let lock,
-        let closed = try? ClosedStore(storage, lock, storeID: storeID),
-        let journal = try? closed.open(in: storage, options, lock)
-      {
-        return journal
-      }
-      let journal = try openExamined(storage, storeID, options, lock)
-      journal.hold(pin)
+    // What goes wrong in a clean open, examining reports.
+    if !options.examinesAllSegments, let lock,
+      let closed = try? ClosedStore(storage, lock, storeID: storeID),
+      let journal = try? closed.open(in: storage, options, lock)
+    {
       return journal
-    } catch {
-      lock?.close()
-      throw error
     }
+    let journal = try openExamined(storage, storeID, options, lock)
+    journal.hold(pin)
+    return journal
   }
 
   /// The lock that a journal begins with: none for reading, nor where it is leased and another process has it

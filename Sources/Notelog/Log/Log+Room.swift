@@ -193,7 +193,6 @@ extension Log {
     let allocatedEnd: Int
     do { allocatedEnd = try allocate(file, from: 0, to: needed) } catch {
       // Nothing was promised and nothing written: what stays of it is an interrupted creation.
-      file.close()
       try? storage.unlink(name)
       throw error
     }
