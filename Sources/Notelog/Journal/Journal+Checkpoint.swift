@@ -101,7 +101,6 @@ extension Journal {
       do { file = try CheckpointFile.write(head, index, leaving: log.space.aim, to: storage) } catch {
         throw NotelogError(error)
       }
-      defer { file.close() }
       orders = carriesOrders ? storedOrders : []
       // Its head is a witness of the floor: what it covers must be durable before it gets its name.
       if head.nextSequence > 1 { try log.awaitDurable(head.nextSequence - 1) }
@@ -181,7 +180,6 @@ extension Journal {
   ) throws(NotelogError) {
     guard let checkpoint = catalog.checkpointHealth.head else { return }
     let file = try fromStorage(storage.openFile(FileName.index, .update))
-    defer { file.close() }
     // Whatever else bears the name is left alone.
     guard try fromStorage(CheckpointHead(from: file))?.salt == checkpoint.salt else { return }
     let end = try fromStorage(StoredOrder.heads(behind: checkpoint, in: file)).endBlock

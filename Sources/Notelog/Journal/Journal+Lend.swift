@@ -267,7 +267,7 @@ extension Journal {
   /// What tells when another process begins to wait for the lock; nothing where the system can't.
   func watchRequests() -> StorageWatch? {
     // There has to be a file.
-    (try? storage.open(FileName.waiting, .createIfMissing))?.close()
+    _ = try? storage.open(FileName.waiting, .createIfMissing)
     return storage.watch(FileName.waiting)
   }
 
@@ -276,8 +276,7 @@ extension Journal {
 
   private static func isLockWanted(in storage: any Storage) -> Bool {
     do {
-      let file = try storage.openLocked(FileName.waiting, .read, .exclusive)
-      file.close()
+      _ = try storage.openLocked(FileName.waiting, .read, .exclusive)
       return false
     } catch { return error.errno == SystemErrno.wouldBlock }
   }

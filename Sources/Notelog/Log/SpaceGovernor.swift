@@ -237,7 +237,6 @@ extension Storage {
   /// - Throws: What stood in the way: then it is not there in full.
   func fillReserve(forCompaction least: Int, all byteCount: Int) throws(StorageError) {
     let file = try openFile(FileName.reserve, .createIfMissing)
-    defer { file.close() }
     let present = try file.byteCount()
     if present > byteCount { try file.truncate(to: byteCount) }
     guard present < byteCount else { return }
@@ -252,7 +251,6 @@ extension Storage {
   /// - Returns: Whether there was any to give.
   func releaseReserve(keeping byteCount: Int = 0) -> Bool {
     guard let file = try? openFile(FileName.reserve, .update) else { return false }
-    defer { file.close() }
     guard let present = try? file.byteCount(), present > byteCount else { return false }
     do { try file.truncate(to: byteCount) } catch { return false }
     return true

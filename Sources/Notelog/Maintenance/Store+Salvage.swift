@@ -192,7 +192,6 @@ extension Store {
       guard var file = try? SalvageFile(name, in: storage) else {
         throw NotelogError(.inputOutput, "'\(name)' can't be read")
       }
-      defer { file.file.close() }
       try file.forEachPiece { piece in
         if stop?.isSet == true { throw CancellationError() }
         try body(piece)

@@ -222,9 +222,7 @@ extension Journal {
 
   /// How long one of the store's files is; 0 where there is none.
   fileprivate func byteCount(of name: String) -> Int {
-    guard let file = try? storage.openFile(name, .read) else { return 0 }
-    defer { file.close() }
-    return (try? file.byteCount()) ?? 0
+    (try? storage.openFile(name, .read).byteCount()) ?? 0
   }
 }
 

@@ -40,8 +40,7 @@ struct Examination {
     survey = try fromStorage(Survey(storage, storeID: expected, forgiving: forgiving))
     // Knowing the id is not having a store: without a segment, nothing says what it held.
     guard let id = survey.storeID, !survey.segments.isEmpty else {
-      if !survey.unreadable.isEmpty, let created = try? storage.openFile(FileName.created, .read) {
-        created.close()
+      if !survey.unreadable.isEmpty, (try? storage.openFile(FileName.created, .read)) != nil {
         throw NotelogError(
           .damaged, "no segment of the store has a header that checks; salvage what there is")
       }

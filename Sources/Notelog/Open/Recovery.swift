@@ -68,7 +68,6 @@ struct Recovery {
       let limit = segment.number == end.segment ? end.offset : segment.end
       let name = FileName.segment(segment.number)
       let file = try storage.openFile(name, .update)
-      defer { file.close() }
       try file.copyBytes(of: file, start..<limit)
       try file.makeDurable()
     }
@@ -120,7 +119,6 @@ struct Recovery {
         guard error.isOfNoFile || error.errno == SystemErrno.manyNames else { throw error }
         continue
       }
-      defer { file.close() }
       // All that an interruption leaves of it is its beginning.
       let kept = try file.readWhole(upTo: tail.byteCount)
       if kept.count <= tail.byteCount, kept.rawSpan.elementsEqual(tail.extracting(first: kept.count)) {
@@ -271,7 +269,6 @@ extension Recovery {
       let temporary = name + FileName.partialSuffix
       do throws(StorageError) {
         let copy = try storage.openEmpty(temporary)
-        defer { copy.close() }
         try copy.copyBytes(of: found.file, 0..<min(kept, found.byteCount))
         try copy.setLength(kept)
         try copy.writeAll(buffer.bytes, at: kept)
@@ -284,7 +281,6 @@ extension Recovery {
       }
     }
     let file = try storage.openFile(name, .update)
-    defer { file.close() }
     if !isCut { try file.setLength(kept) }
     try file.writeAll(buffer.bytes, at: kept)
     try file.makeDurable()

@@ -85,9 +85,7 @@ struct Salvage {
     try write(survivors, &progress)
     for file in pile.files {
       for range in file.file.unreadable { report.add(.unreadableBytes, in: file, range) }
-      file.file.close()
     }
-    pile.witnesses.checkpoint.found?.file.close()
     return report
   }
 

@@ -46,7 +46,6 @@ struct SalvagePile {
     for file in found {
       if let header = file.header, header.storeID != id {
         report.others.append((file.name, header.storeID))
-        file.file.close()
       } else {
         files.append(file)
       }
@@ -81,7 +80,6 @@ struct SalvagePile {
   /// The store that a pile is of: the keyring's, if any file is; otherwise the one that most bytes belong to.
   static func store(in storage: any Storage, keyring: ID16?) throws(NotelogError) -> ID16? {
     let found = try files(in: storage).found
-    defer { for file in found { file.file.close() } }
     if let keyring, found.contains(where: { $0.header?.storeID == keyring }) { return keyring }
     return commonest(found) ?? keyring
   }

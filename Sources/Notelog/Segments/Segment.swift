@@ -344,9 +344,7 @@ final class DeferredFile: StorageFile {
   private func file() throws(StorageError) -> any StorageFile {
     if let opened = opened.load() { return opened.file }
     let file = try storage.openFile(name, .read)
-    let kept = opened.storeIfNil(Opened(file)).file
-    if kept !== file { file.close() }
-    return kept
+    return opened.storeIfNil(Opened(file)).file
   }
 
   func read(into bytes: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {

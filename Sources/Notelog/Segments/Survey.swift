@@ -95,7 +95,6 @@ struct Survey {
       } else {
         unreadable.append(number)
         if try Self.isInterruptedCreation(file) { interruptedCreations.append(number) }
-        file.close()
       }
     }
     storeID = expected ?? Self.mostFrequentStoreID(in: found)
@@ -128,7 +127,6 @@ struct Survey {
     var (hasLog, hasRecords) = (false, false)
     for number in try storage.names(in: "").compactMap(FileName.segmentNumber) {
       let file = try open(number, in: storage)
-      defer { file.close() }
       guard let found = try read(file, number) else {
         if try !isInterruptedCreation(file) { hasRecords = true }
         continue

@@ -100,9 +100,7 @@ struct Creation {
 
   /// Whether `created` is as a creation makes it, or a crash leaves it; nil where there is none.
   private static func isCreatedWhole(in storage: any Storage) -> Bool? {
-    guard let file = try? storage.openFile(FileName.created, .read) else { return nil }
-    defer { file.close() }
-    return isBegunMark(file)
+    (try? storage.openFile(FileName.created, .read)).map(isBegunMark)
   }
 
   /// What is wrong with the mark of a store; nil where nothing is.
@@ -118,7 +116,6 @@ struct Creation {
   /// without.
   static func noteFinished(in storage: any Storage) {
     guard let file = try? storage.openFile(FileName.created, .createIfMissing) else { return }
-    defer { file.close() }
     if (try? file.writeAll(content.rawSpan, at: 0)) == nil { return }
     try? file.setLength(content.count)
     try? file.sync()

@@ -128,7 +128,6 @@ struct DeviceSecretFile: Sendable {
       guard error.isMissing else { throw .noDeviceSecret }
       return nil
     }
-    defer { file.close() }
     guard let secret = try file.readSecret(behind: Self.head), isPrivate() else { throw .noDeviceSecret }
     return secret
   }
@@ -141,7 +140,6 @@ struct DeviceSecretFile: Sendable {
     let bytes = try Secret.filed(behind: Self.head)
     let partial = path + FileName.partialSuffix
     let file = try storage.openEmpty(partial)
-    defer { file.close() }
     try file.writeAll(bytes.bytes, at: 0)
     try file.makeDurable()
     try storage.move(partial, to: path)

@@ -116,7 +116,6 @@ struct KeyringFiles: Sendable {
   /// The first bytes of a file; nil where it has fewer, or can't be read.
   private func start(of name: String, byteCount: Int) -> [UInt8]? {
     guard let file = try? storage.openFile(name, .read) else { return nil }
-    defer { file.close() }
     var buffer = Buffer()
     return (try? buffer.fill(byteCount, from: file, at: 0)) == byteCount ? buffer.bytes.array() : nil
   }
@@ -149,16 +148,11 @@ struct EffaceableFile {
   }
 
   /// Whether it is there, whatever is in it.
-  var isThere: Bool {
-    guard let file = try? storage.openFile(name, .read) else { return false }
-    file.close()
-    return true
-  }
+  var isThere: Bool { (try? storage.openFile(name, .read)) != nil }
 
   /// The secret; nil where the file is missing, or is not what it was.
   func read() throws(CryptoError) -> Secret? {
     guard let file = try? storage.openFile(name, .read) else { return nil }
-    defer { file.close() }
     return try file.readSecret(behind: head)
   }
 
@@ -202,7 +196,6 @@ struct EffaceableFile {
 
   private func write(_ bytes: RawSpan, _ mode: StorageOpenMode) throws(StorageError) {
     let file = try storage.openFile(name, mode)
-    defer { file.close() }
     try file.writeAll(bytes, at: 0)
     try file.makeDurable()
   }

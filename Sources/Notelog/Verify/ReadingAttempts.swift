@@ -65,9 +65,7 @@ struct ReadingAttempts: ~Copyable {
     var found: [UInt32: Int?] = [:]
     for name in (try? storage.names(in: "")) ?? [] {
       guard let number = FileName.segmentNumber(name) else { continue }
-      let file = try? storage.openFile(name, .read)
-      defer { file?.close() }
-      found[number] = .some(try? file?.byteCount())
+      found[number] = .some(try? storage.openFile(name, .read).byteCount())
     }
     return found
   }

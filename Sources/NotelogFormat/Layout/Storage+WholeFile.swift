@@ -31,9 +31,7 @@ extension Storage {
   /// - Returns: The bytes.
   /// - Throws: What opening and reading throw.
   package func readWhole(_ name: String, upTo limit: Int) throws(StorageError) -> [UInt8] {
-    let file = try openFile(name, .read)
-    defer { file.close() }
-    return try file.readWhole(upTo: limit)
+    try openFile(name, .read).readWhole(upTo: limit)
   }
 
   /// Replaces a file in one step, durably: a crash at any moment leaves the old one or the new one.
@@ -46,7 +44,6 @@ extension Storage {
     let partial = name + FileName.partialSuffix
     do {
       let file = try openEmpty(partial)
-      defer { file.close() }
       try file.writeAll(bytes.rawSpan, at: 0)
       try file.makeDurable()
       try publish(partial, as: name)

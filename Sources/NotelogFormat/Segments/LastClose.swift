@@ -54,7 +54,6 @@ package struct LastClose: Equatable, Sendable {
   /// among others.
   package static func read(_ storage: any Storage) -> LastClose? {
     guard let file = try? storage.openFile(FileName.lock, .read) else { return nil }
-    defer { file.close() }
     return read(file)
   }
 
