@@ -38,8 +38,6 @@ final class ShardSource: Sendable {
     gone = Set(head.segments.map(\.number).filter { segments[$0] == nil })
   }
 
-  deinit { checkpoint.file.close() }
-
   var head: CheckpointHead { checkpoint.head }
 
   /// How many entries came after the checkpoint.

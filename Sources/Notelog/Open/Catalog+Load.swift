@@ -91,7 +91,6 @@ extension Catalog {
         examination.note(taken.readings, behind: checkpoint.head)
         return taken.catalog
       }
-      checkpoint.file.close()
       examination.report.checkpoint = .stale
     }
     let catalog = Catalog(key: options.fingerprintKey, cache: BlockCache(byteCount: options.cacheByteCount))

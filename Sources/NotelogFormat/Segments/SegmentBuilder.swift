@@ -87,14 +87,12 @@ package struct SegmentBuilder: ~Copyable {
       abandon()
       throw error
     }
-    file.close()
     try storage.publish(temporaryName, as: FileName.segment(number))
     return entry
   }
 
   /// Gives the output up.
   package consuming func abandon() {
-    file.close()
     // What stays behind is deleted at the next opening.
     try? storage.unlink(temporaryName)
   }
