@@ -11,10 +11,9 @@ package final class MemoryStorage: Storage {
   final class Content: Sendable { let bytes = Lock<[UInt8]>([]) }
 
   let files = Lock<[String: Content]>([:])
-  private let fileByteCountMax: Int
 
-  /// An empty folder, in which a file gets no longer than that: it is as if the disk were full.
-  package init(fileByteCountMax: Int = .max) { self.fileByteCountMax = fileByteCountMax }
+  /// An empty folder.
+  package init() {}
 
   package var path: String { "in memory" }
 
@@ -25,7 +24,7 @@ package final class MemoryStorage: Storage {
       if isMade { files[name] = Content() }
       return files[name]
     }
-    if let content { return MemoryFile(content, byteCountMax: fileByteCountMax) }
+    if let content { return MemoryFile(content) }
     throw StorageError(.open, name, errno: isMade ? SystemErrno.exists : SystemErrno.notFound)
   }
 
@@ -58,12 +57,9 @@ package final class MemoryStorage: Storage {
 /// An open file in memory.
 private final class MemoryFile: StorageFile {
   private let content: MemoryStorage.Content
-  private let byteCountMax: Int
   private let isClosed = Flag(false)
 
-  init(_ content: MemoryStorage.Content, byteCountMax: Int) {
-    (self.content, self.byteCountMax) = (content, byteCountMax)
-  }
+  init(_ content: MemoryStorage.Content) { self.content = content }
 
   func read(into span: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     let bytes = try use(.read) { $0 }
@@ -92,7 +88,6 @@ private final class MemoryFile: StorageFile {
     _ call: StorageError.Call, upTo byteCount: Int = 0, _ body: (inout [UInt8]) -> Result
   ) throws(StorageError) -> Result {
     if isClosed.isSet { throw StorageError(call, name, errno: SystemErrno.badDescriptor) }
-    guard byteCount <= byteCountMax else { throw StorageError(call, name, errno: SystemErrno.noSpace) }
     return content.bytes.withLock { bytes in
       if byteCount > bytes.count { bytes += repeatElement(0, count: byteCount - bytes.count) }
       return body(&bytes)
