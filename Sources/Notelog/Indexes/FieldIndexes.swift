@@ -162,23 +162,18 @@ final class FieldIndexes: Sendable, OrderKeeper {
   func store(in journal: Journal, carrying carried: [StoredOrder]?) {
     let kept = state.withLock { $0.indexes }
     for (name, made) in kept where carried != nil || !made.isStored {
-      // Whatever comes of it, it is not tried again before there is another checkpoint.
-      defer { noteStored(name, isNew: carried != nil) }
       try? made.store(as: name, in: journal)
+      // Whatever came of it, it is not tried again before there is another checkpoint. Where that is a new
+      // one, what is in memory is let go: little of it is needed, and some of it may be in the file of the
+      // one before.
+      state.withLock { state in
+        if carried != nil { state.indexes[name] = nil } else { state.indexes[name]?.isStored = true }
+        state.distrusted.remove(name)
+      }
     }
     for order in carried ?? [] where kept[order.name] == nil {
       let made = try? journal.index(of: order.name, from: order, at: journal.snapshot())
       try? made?.store(as: order.name, in: journal)
-    }
-  }
-
-  /// Notes that the checkpoint holds an index. Where that is a new one, what is in memory is let go: little
-  /// of it is needed, and some of it may be in the file of the one before.
-  private func noteStored(_ name: OrderName, isNew: Bool) {
-    state.withLock { state in
-      state.indexes[name]?.isStored = true
-      if isNew { state.indexes[name] = nil }
-      state.distrusted.remove(name)
     }
   }
 }
