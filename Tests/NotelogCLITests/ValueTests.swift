@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: values)
   func `a value survives JSON`(value: DynamicValue, type: FieldType, text: String) throws {
-    let bytes = value.json.text
+    let bytes = Array(value.json.text.utf8)
     #expect(String(decoding: bytes, as: UTF8.self) == text)
     #expect(type.value(json: try JSONReader.read(bytes)) == value)
   }

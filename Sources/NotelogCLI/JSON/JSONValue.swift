@@ -66,53 +66,28 @@ extension JSONValue: ExpressibleByDictionaryLiteral {
 
 extension JSONValue {
   /// The value's text, without line breaks.
-  var text: [UInt8] {
-    var bytes: [UInt8] = []
-    write(into: &bytes)
-    return bytes
-  }
-
-  private func write(into bytes: inout [UInt8]) {
+  var text: String {
     switch self {
-    case .null: bytes += "null".utf8
-    case .boolean(let value): bytes += (value ? "true" : "false").utf8
-    case .number(let text): bytes += text.utf8
-    case .string(let text): Self.write(text, into: &bytes)
-    case .array(let values):
-      bytes.append(UInt8(ascii: "["))
-      for (index, value) in values.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        value.write(into: &bytes)
-      }
-      bytes.append(UInt8(ascii: "]"))
+    case .null: "null"
+    case .boolean(let value): "\(value)"
+    case .number(let text): text
+    case .string(let text): Self.quoted(text)
+    case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
     case .object(let members):
-      bytes.append(UInt8(ascii: "{"))
-      for (index, member) in members.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        Self.write(member.name, into: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        member.value.write(into: &bytes)
-      }
-      bytes.append(UInt8(ascii: "}"))
+      "{" + members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",") + "}"
     }
   }
 
-  private static func write(_ text: String, into bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    for scalar in text.unicodeScalars {
+  private static func quoted(_ text: String) -> String {
+    let escaped = Escaping.escaped(text) { scalar in
       switch scalar {
-      case "\"": bytes += "\\\"".utf8
-      case "\\": bytes += "\\\\".utf8
-      case "\n": bytes += "\\n".utf8
-      case "\r": bytes += "\\r".utf8
-      case "\t": bytes += "\\t".utf8
+      case "\"", "\\": "\\\(scalar)"
+      case "\n", "\r", "\t": Escaping.spelled(scalar)
       // More than JSON asks for, as it reaches terminals too; all of them have four digits at most.
-      case _ where Escaping.isUnsafe(scalar):
-        bytes += ("\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()).utf8
-      case _ where scalar.isASCII: bytes.append(UInt8(truncatingIfNeeded: scalar.value))
-      default: bytes += scalar.utf8
+      case _ where Escaping.isUnsafe(scalar): "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()
+      default: nil
       }
     }
-    bytes.append(UInt8(ascii: "\""))
+    return "\"\(escaped)\""
   }
 }

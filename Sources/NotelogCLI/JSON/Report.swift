@@ -31,7 +31,7 @@ struct Report {
 extension Console {
   /// Prints JSON on a line of its own.
   static func print(_ json: JSONValue) throws {
-    try out.write(bytes: json.text + [UInt8(ascii: "\n")])
+    try out.write(json.text + "\n")
   }
 }
 

@@ -3,7 +3,7 @@
 enum Escaping {
   /// Stored text for one line of output: control characters, line ends too, as `\n`, `\u{1B}`. What programs
   /// read is JSON.
-  static func line(_ text: String) -> String { escaped(text, keeping: []) }
+  static func line(_ text: String) -> String { escaped(text) { isUnsafe($0) ? spelled($0) : nil } }
 
   /// Stored text for a value between tabs: as a line, and a backslash is `\\`, so that it can be read back.
   static func cell(_ text: String) -> String { line(text.replacing("\\", with: "\\\\")) }
@@ -15,13 +15,17 @@ enum Escaping {
   }
 
   /// Text of several lines: line ends and tabs stay.
-  static func text(_ text: String) -> String { escaped(text, keeping: ["\n", "\t"]) }
+  static func text(_ text: String) -> String {
+    escaped(text) { isUnsafe($0) && $0 != "\n" && $0 != "\t" ? spelled($0) : nil }
+  }
 
-  private static func escaped(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
-    guard text.unicodeScalars.contains(where: { isUnsafe($0) && !kept.contains($0) }) else { return text }
-    return text.unicodeScalars.reduce(into: "") { safe, scalar in
-      safe += isUnsafe(scalar) && !kept.contains(scalar) ? spelled(scalar) : String(scalar)
+  /// A text in which each scalar is as `spelling` has it, or stays where that is nil.
+  static func escaped(_ text: String, _ spelling: (Unicode.Scalar) -> String?) -> String {
+    guard text.unicodeScalars.contains(where: { spelling($0) != nil }) else { return text }
+    let bytes = text.unicodeScalars.reduce(into: [UInt8]()) { bytes, scalar in
+      if let spelled = spelling(scalar) { bytes += spelled.utf8 } else { bytes += scalar.utf8 }
     }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Control characters, and those that turn the direction of writing or break lines.
@@ -32,7 +36,7 @@ enum Escaping {
     }
   }
 
-  private static func spelled(_ scalar: Unicode.Scalar) -> String {
+  static func spelled(_ scalar: Unicode.Scalar) -> String {
     switch scalar {
     case "\n": "\\n"
     case "\r": "\\r"

@@ -47,7 +47,7 @@ enum ExportFormat: String, CaseIterable {
 
   /// A record, of which everything could be opened.
   func line(_ record: RecordShown, _ fields: [FieldInfo], of table: String) -> String {
-    if self == .jsonl { return String(decoding: record.json(fields.map(\.name)).text, as: UTF8.self) + "\n" }
+    if self == .jsonl { return record.json(fields.map(\.name)).text + "\n" }
     var values: [String: DynamicValue] = [:]
     for (name, content) in record.fields { if case .value(let value) = content { values[name] = value } }
     let row = fields.map { values[$0.name] ?? .missing }

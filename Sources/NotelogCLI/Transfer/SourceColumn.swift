@@ -130,11 +130,11 @@ struct SourceColumn {
       shown = typed.shown
       value = type == .text ? .text(typed.shown) : nil
     case .json(let json):
-      let text = String(decoding: json.text, as: UTF8.self)
+      let text = json.text
       shown = text
       value =
         switch (json, type) {
-        case (.array, .json), (.object, .json): .json(json.text)
+        case (.array, .json), (.object, .json): .json(Array(text.utf8))
         case (.number, .text), (.boolean, .text): .text(text)
         case (.number, .boolean): ["0": .boolean(false), "1": .boolean(true)][text]
         // A number says of no moment since when it counts, but in Core Data's tables.
