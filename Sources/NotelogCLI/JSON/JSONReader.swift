@@ -47,18 +47,15 @@ struct JSONReader {
     case UInt8(ascii: "{"): return try object(depth: depth)
     case UInt8(ascii: "["): return try array(depth: depth)
     case UInt8(ascii: "\""): return .string(try string())
-    case UInt8(ascii: "t"): return try word("true", .boolean(true))
-    case UInt8(ascii: "f"): return try word("false", .boolean(false))
-    case UInt8(ascii: "n"): return try word("null", .null)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
-    default: throw failure("no value begins like this")
+    default:
+      for (word, value) in [("true", JSONValue.boolean(true)), ("false", .boolean(false)), ("null", .null)]
+      where bytes[offset...].starts(with: word.utf8) {
+        offset += word.utf8.count
+        return value
+      }
+      throw failure("no value begins like this")
     }
-  }
-
-  private mutating func word(_ word: String, _ value: JSONValue) throws -> JSONValue {
-    guard bytes[offset...].starts(with: word.utf8) else { throw failure("no value begins like this") }
-    offset += word.utf8.count
-    return value
   }
 
   private mutating func array(depth: Int) throws -> JSONValue {
@@ -145,20 +142,17 @@ struct JSONReader {
     throw failure("a string does not end")
   }
 
+  /// What the letters behind a backslash stand for.
+  private static let escapes = Dictionary(
+    uniqueKeysWithValues: zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
+
   private mutating func escape() throws -> [UInt8] {
     offset += 1
     guard let letter = peek else { throw failure("an escape does not end") }
     offset += 1
-    switch letter {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [letter]
-    case UInt8(ascii: "b"): return [0x08]
-    case UInt8(ascii: "f"): return [0x0C]
-    case UInt8(ascii: "n"): return [0x0A]
-    case UInt8(ascii: "r"): return [0x0D]
-    case UInt8(ascii: "t"): return [0x09]
-    case UInt8(ascii: "u"): return try scalar()
-    default: throw failure("there is no such escape")
-    }
+    if letter == UInt8(ascii: "u") { return try scalar() }
+    guard let byte = Self.escapes[letter] else { throw failure("there is no such escape") }
+    return [byte]
   }
 
   /// The four digits after `\u`, and the second half where they are the first of a surrogate pair.
