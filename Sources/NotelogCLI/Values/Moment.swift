@@ -8,12 +8,8 @@ enum Moment {
   static func text(_ seconds: Double) -> String? {
     guard seconds.isFinite, abs(seconds) < 1e15 else { return nil }
     let (whole, fraction) = split(seconds)
-    let (days, rest) = whole.quotientAndRemainder(flooringBy: secondsPerDay)
-    let (year, month, day) = civil(daysSince2001: days)
-    guard (0...9999).contains(year) else { return nil }
-    let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-    let time = "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
-    return date + "T" + time + (fraction.isEmpty ? "" : "." + fraction) + "Z"
+    guard years.contains(whole) else { return nil }
+    return SystemTime.text(at: whole + unixTimeOf2001) + (fraction.isEmpty ? "" : "." + fraction) + "Z"
   }
 
   /// Reads `2026-11-20`, `2026-11-20T10:38:43Z`, with decimals, a space for the T, or an offset for the Z;
@@ -28,13 +24,9 @@ enum Moment {
       rest = rest.dropFirst(count)
       return Int(Substring(digits))
     }
-    guard let year = number(4), let month = number(2, after: "-"), let day = number(2, after: "-") else {
-      return nil
-    }
-    let days = days(year, month, day)
-    // A day that no month has would be another month's.
-    guard civil(daysSince2001: days) == (year, month, day) else { return nil }
-    let midnight = days * secondsPerDay
+    guard let year = number(4), let month = number(2, after: "-"), let day = number(2, after: "-"),
+      let midnight = SystemTime.midnight(year, month, day).map({ $0 - unixTimeOf2001 })
+    else { return nil }
     if rest.isEmpty { return Double(midnight) }
     guard let hour = number(2, after: "Tt "), let minute = number(2, after: ":"),
       let second = number(2, after: ":"), hour < 24, minute < 60, second < 60
@@ -63,7 +55,7 @@ enum Moment {
   private static let unixTimeOf2001 = 978_307_200
 
   private static func localOffset(_ seconds: Double) -> Double {
-    Double(LocalTime.offset(at: Int(seconds.rounded(.down)) + unixTimeOf2001))
+    Double(SystemTime.localOffset(at: Int(seconds.rounded(.down)) + unixTimeOf2001))
   }
 
   /// `2026-11-20 11:38`, to the minute or to the second; nil outside the years 0 to 9999.
@@ -108,32 +100,7 @@ enum Moment {
 
   private static let secondsPerDay = 86_400
   /// The seconds of the years 0 to 9999.
-  private static let years = days(0, 1, 1) * secondsPerDay..<days(10_000, 1, 1) * secondsPerDay
-  /// From 0000-03-01 to 2001-01-01.
-  private static let epochDays = 730_791
-
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    // Years that begin in March have their leap day at the end.
-    let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-    let era = marchYear.quotientAndRemainder(flooringBy: 400)
-    let inEra = era.remainder * 365 + era.remainder / 4 - era.remainder / 100
-    return era.quotient * 146_097 + inEra + (153 * marchMonth + 2) / 5 + day - 1 - epochDays
-  }
-
-  private static func civil(daysSince2001 days: Int) -> (year: Int, month: Int, day: Int) {
-    let (era, inEra) = (days + epochDays).quotientAndRemainder(flooringBy: 146_097)
-    let yearOfEra = (inEra - inEra / 1460 + inEra / 36_524 - inEra / 146_096) / 365
-    let dayOfYear = inEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-  }
+  private static let years = -63_145_526_400..<252_423_993_600
 
   // MARK: - Decimals, so that nothing is rounded
 
@@ -162,13 +129,5 @@ enum Moment {
     guard let last = digits.lastIndex(where: { $0 != 0 }) else { return (-whole, "") }
     let complement = digits[...last].enumerated().map { $0 < last ? 9 - $1 : 10 - $1 }
     return (-whole - 1, complement.map(String.init).joined())
-  }
-}
-
-extension Int {
-  /// The quotient rounded down, and a remainder that is never negative.
-  fileprivate func quotientAndRemainder(flooringBy divisor: Int) -> (quotient: Int, remainder: Int) {
-    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }
