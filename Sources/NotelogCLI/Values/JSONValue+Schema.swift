@@ -48,41 +48,35 @@ extension JSONValue {
   }
 
   private func fieldDescription(_ place: String) throws -> FieldDescription {
-    let known: Set<String> = [
-      "name", "type", "indexed", "sealed", "key", "keyFrom", "keys", "padded", "compressed", "optional",
-      "revealsEquality", "ignoresCase",
-    ]
-    try check(has: known, place)
+    let sealedFlags = ["padded", "compressed", "revealsEquality", "ignoresCase"]
+    let flags = ["indexed", "sealed", "optional"] + sealedFlags
+    try check(has: Set(flags + ["name", "type", "key", "keyFrom", "keys"]), place)
     guard let name = self["name"]?.string, let typeName = self["type"]?.string else {
       throw ToolError(.failed, "\(place) needs a name and a type")
     }
     let type = try FieldType(named: typeName, of: place)
-    let indexed = try flag("indexed", place)
-    let padded = try flag("padded", place)
-    let compressed = try flag("compressed", place)
-    let optional = try flag("optional", place)
-    let reveals = try flag("revealsEquality", place)
-    let ignoresCase = try flag("ignoresCase", place)
+    let set = Set(try flags.filter { try flag($0, place) })
+    let (isIndexed, isOptional) = (set.contains("indexed"), set.contains("optional"))
     let key = self["key"]?.string
     if key == nil, self["key"] != nil {
       throw ToolError(.failed, #""key" of \#(place) is no key's name"#)
     }
     let choice = try keyChoice(place)
-    guard try flag("sealed", place) else {
-      if key != nil || choice != nil || padded || compressed || reveals || ignoresCase {
+    guard set.contains("sealed") else {
+      if key != nil || choice != nil || !set.isDisjoint(with: sealedFlags) {
         throw ToolError(
           .failed, "\(place) is not sealed, and so has no key, padding, compression or equality to reveal")
       }
-      return .plain(name, type, indexed: indexed, optional: optional)
+      return .plain(name, type, indexed: isIndexed, optional: isOptional)
     }
-    if indexed { throw ToolError(.failed, "\(place) is sealed, and so cannot be indexed") }
+    if isIndexed { throw ToolError(.failed, "\(place) is sealed, and so cannot be indexed") }
     if key != nil, choice != nil {
       throw ToolError(.failed, "\(place) has a key, and a field that names one")
     }
     return .sealed(
       name, type, key: key ?? defaultKeyName, keyFrom: choice?.field, among: choice?.keys ?? [],
-      compressed: compressed, padded: padded, optional: optional, revealingEquality: reveals,
-      ignoringCase: ignoresCase)
+      compressed: set.contains("compressed"), padded: set.contains("padded"), optional: isOptional,
+      revealingEquality: set.contains("revealsEquality"), ignoringCase: set.contains("ignoresCase"))
   }
 
   /// The field that names the key of each record's value, and the keys that it may name.
