@@ -10,49 +10,42 @@ struct OrderedEntry: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// How much of a key an entry holds.
   static let keyByteCount = OrderName.keyByteCount
 
-  let keyHigh: UInt64
-  let keyLow: UInt64
+  /// The key's beginning as a number, so that it has the order of the bytes.
+  private let number: UInt128
   let id: RecordID
 
   /// Takes the beginning of a sort key.
   init(key: RawSpan, _ id: RecordID) {
-    var words: (high: UInt64, low: UInt64) = (0, 0)
-    for index in 0..<min(Self.keyByteCount, key.byteCount) {
-      let byte = UInt64(key.byte(at: index)) << UInt64(56 - 8 * (index & 7))
-      if index < 8 { words.high |= byte } else { words.low |= byte }
+    var number: UInt128 = 0
+    for index in 0..<Self.keyByteCount {
+      number = number << 8 | UInt128(index < key.byteCount ? key.byte(at: index) : 0)
     }
-    (keyHigh, keyLow) = words
+    self.number = number
     self.id = id
   }
 
   /// Reads an entry of a stored order.
   init(stored key: RawSpan) {
-    keyHigh = key.load(UInt64.self, at: 0).byteSwapped
-    keyLow = key.load(UInt64.self, at: 8).byteSwapped
+    number = key.load(UInt128.self, at: 0).byteSwapped
     id = RecordID(ID16(key, at: Self.keyByteCount))
   }
 
   /// Writes an entry of a stored order.
   func write(into bytes: inout MutableRawSpan) {
-    bytes.store(keyHigh.byteSwapped, at: 0)
-    bytes.store(keyLow.byteSwapped, at: 8)
+    bytes.store(number.byteSwapped, at: 0)
     id.bytes.write(into: &bytes, at: Self.keyByteCount)
   }
 
   /// The key.
   var key: [UInt8] {
-    (0..<Self.keyByteCount).map { index in
-      UInt8(truncatingIfNeeded: (index < 8 ? keyHigh : keyLow) >> UInt64(56 - 8 * (index & 7)))
-    }
+    (0..<Self.keyByteCount).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
   }
 
   /// Whether both have the same 16 bytes.
-  func ties(with other: OrderedEntry) -> Bool { keyHigh == other.keyHigh && keyLow == other.keyLow }
+  func ties(with other: OrderedEntry) -> Bool { number == other.number }
 
   static func < (left: OrderedEntry, right: OrderedEntry) -> Bool {
-    if left.keyHigh != right.keyHigh { return left.keyHigh < right.keyHigh }
-    if left.keyLow != right.keyLow { return left.keyLow < right.keyLow }
-    return left.id < right.id
+    left.number == right.number ? left.id < right.id : left.number < right.number
   }
 }
 
