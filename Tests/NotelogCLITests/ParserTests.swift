@@ -9,7 +9,7 @@ import Testing
   static let field = Option(long: "field", value: "NAME", repeats: true, help: "this field")
 
   static let table = CommandTable(
-    [
+    commands: [
       command(
         "list", [Positional(name: "STORE", help: ""), Positional(name: "NAME", isOptional: true, help: "")]),
       command("add", [Positional(name: "STORE", help: ""), Positional(name: "ID", repeats: true, help: "")]),
@@ -80,7 +80,7 @@ import Testing
 
   @Test func `an option of another command is refused by name`() {
     let table = CommandTable(
-      Self.table.commands + [
+      commands: Self.table.commands + [
         Command(
           words: ["pack"], summary: "", options: [Option(long: "dry-run", help: "")],
           run: { _ in .done })
@@ -111,13 +111,10 @@ import Testing
     #expect(["list", "verify"].nearest(to: String(repeating: "x", count: 1_000_000)) == nil)
   }
 
-  @Test func `an option with two meanings is caught when the table is made`() async {
-    await #expect(processExitsWith: .failure) {
-      let other = Option(long: "password-file", help: "a flag here, a value everywhere else")
-      _ = CommandTable(
-        [
-          Command(words: ["x"], summary: "", options: [other], run: { _ in .done })
-        ], help: .help, version: .version)
+  @Test func `an option's name means the same to all commands, with a value or without one`() {
+    let options = Dictionary(grouping: CommandTable.standard.options, by: \.long)
+    for (name, options) in options {
+      #expect(Set(options.map { $0.value != nil }).count == 1, "--\(name) has two meanings")
     }
   }
 }

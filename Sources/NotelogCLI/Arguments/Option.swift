@@ -182,19 +182,9 @@ struct CommandTable: Sendable {
   /// What `--help` and `--version` run, whatever else is on the line.
   let help: Command, version: Command
   /// What programs call: no list shows it.
-  private let hidden: [Command]
+  var hidden: [Command] = []
 
-  /// - Precondition: an option's name means the same to every command, with a value or without one.
-  init(_ commands: [Command], help: Command, version: Command, hidden: [Command] = []) {
-    (self.commands, self.help, self.version, self.hidden) = (commands, help, version, hidden)
-    var takesValue: [String: Bool] = [:]
-    for option in options {
-      let known = takesValue.updateValue(option.value != nil, forKey: option.long)
-      precondition(known == nil || known == (option.value != nil), "--\(option.long) has two meanings")
-    }
-  }
-
-  /// The options of all commands.
+  /// The options of all commands. One name means the same to all of them, with a value or without one.
   var options: [Option] { Option.common + commands.flatMap(\.options) }
 
   /// The first words of the commands, in table order.

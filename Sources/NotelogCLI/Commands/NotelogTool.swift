@@ -44,7 +44,7 @@ enum NotelogTool {
 
 extension CommandTable {
   static let standard: CommandTable = CommandTable(
-    [
+    commands: [
       .initialize, .add, .get, .set, .edit, .remove, .list, .search, .history, .undo, .dump, .watch,
       .importRecords, .export, .verify, .compact, .info, .salvage, .backup, .ship, .restore, .expired,
       .accept, .unlock, .lock,
