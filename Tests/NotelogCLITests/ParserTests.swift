@@ -49,7 +49,7 @@ import Testing
 
   @Test func `an option that repeats keeps all its values in order`() throws {
     let invocation = try Self.table.parse(["list", "--field", "a", "s", "--field=b"])
-    #expect(invocation.values["field"] == ["a", "b"])
+    #expect(invocation.values(of: Self.field) == ["a", "b"])
   }
 
   @Test func `a command of two words is found, and its group when the second is missing`() throws {

@@ -3,16 +3,15 @@
 /// What the parser makes of a command line.
 struct Invocation: Sendable {
   var command: Command
-  /// Values by the option's long name; an option without a value counts as an empty one.
-  var values: [String: [String]] = [:]
-  /// The options with their values, in the order of the command line.
+  /// The options with their values, in the order of the command line; an option without a value has an empty
+  /// one.
   var given: [(option: String, value: String)] = []
   var positionals: [String] = []
   /// What the command heard of damage.
   let damage = DamageHeard()
 
   /// Whether the option was given.
-  func has(_ option: Option) -> Bool { values[option.long] != nil }
+  func has(_ option: Option) -> Bool { given.contains { $0.option == option.long } }
 
   /// Which of some options was given, of which one may be; nil without one.
   func only(of options: [Option]) throws -> Option? {
@@ -24,7 +23,10 @@ struct Invocation: Sendable {
   }
 
   /// The option's value; the last one, where it was given several times.
-  func value(of option: Option) -> String? { values[option.long]?.last }
+  func value(of option: Option) -> String? { values(of: option).last }
+
+  /// All values of an option that may be given several times.
+  func values(of option: Option) -> [String] { given.filter { $0.option == option.long }.map(\.value) }
 
   /// The option's value as a number within `range`.
   func number<N: FixedWidthInteger>(of option: Option, in range: ClosedRange<N>) throws -> N? {

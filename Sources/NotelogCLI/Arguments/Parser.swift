@@ -37,10 +37,9 @@ extension CommandTable {
           "'\(call.command.name)' has no option \(spelling)",
           hint: "see notelog help \(call.command.name)")
       }
-      guard option.repeats || option.value == nil || call.values[option.long] == nil else {
+      guard option.repeats || option.value == nil || !call.has(option) else {
         throw ToolError.usage("\(spelling) is given twice")
       }
-      call.values[option.long, default: []].append(value)
       call.given.append((option.long, value))
     }
     return call
@@ -110,11 +109,6 @@ extension CommandTable {
         hint: near.map { "did you mean '\(first) \($0)'?" })
     }
     let arguments = Array(words.dropFirst(command.words.count))
-    try check(arguments, of: command)
-    return Invocation(command: command, positionals: arguments)
-  }
-
-  private func check(_ arguments: [String], of command: Command) throws {
     let hint = "usage: \(command.synopsis)"
     let required = command.positionals.filter { !$0.isOptional }
     if arguments.count < required.count {
@@ -123,5 +117,6 @@ extension CommandTable {
     if arguments.count > command.positionals.count, command.positionals.last?.repeats != true {
       throw ToolError.usage("'\(arguments[command.positionals.count])' is one argument too many", hint: hint)
     }
+    return Invocation(command: command, positionals: arguments)
   }
 }

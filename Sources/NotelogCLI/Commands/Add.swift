@@ -89,7 +89,7 @@ private func addRecord(_ call: Invocation) throws {
 
 private func setFields(_ call: Invocation) throws {
   let assignments = try Assignment.all(
-    call.positionals.dropFirst(2), clearing: call.values[Command.clear.long] ?? [])
+    call.positionals.dropFirst(2), clearing: call.values(of: Command.clear))
   guard !assignments.isEmpty else {
     throw ToolError.usage("NAME=VALUE is missing", hint: "usage: \(call.command.synopsis)")
   }

@@ -267,7 +267,7 @@ private enum TableKind: String, CaseIterable {
 private func sourceTables(
   _ kind: TableKind, _ path: String, _ reader: inout LineReader, _ wishes: ImportWishes, _ call: Invocation
 ) throws -> [SourceTable] {
-  let names = call.values[Command.tableName.long] ?? []
+  let names = call.values(of: Command.tableName)
   let isPipe = reader.isPipe(path)
   if kind == .sqlite {
     if isPipe {

@@ -56,7 +56,7 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     let (conditions, asked) = try conditions(call, collection)
     let fields = call.fieldNames(among: collection.fieldsInUse) ?? collection.fieldsToList
     var rows = try call.rows(form, of: collection, in: store, fields)
-    let order = try order(call, collection) ?? collection.newestFirst
+    let order = try call.has(.sort) ? order(call, collection) : collection.newestFirst
     try call.unlock(store, toRead: fields + asked + order.map(\.field), of: collection)
     let only = Set(fields)
     let outcome = ReadingOutcome(of: store, isWhole ? .done : .damage)
@@ -103,11 +103,11 @@ extension DynamicCollection {
   }
 }
 
-/// The order that --sort asks for.
+/// The order that --sort asks for; none without it.
 func order(
   _ call: Invocation, _ collection: DynamicCollection
-) throws -> [(field: String, direction: SortDirection)]? {
-  try call.values[Option.sort.long]?.map { sort in
+) throws -> [(field: String, direction: SortDirection)] {
+  try call.values(of: .sort).map { sort in
     let isDescending = sort.hasSuffix(":desc")
     let isAscending = sort.hasSuffix(":asc")
     let name = String(sort.dropLast(isDescending ? 5 : isAscending ? 4 : 0))

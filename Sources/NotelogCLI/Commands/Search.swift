@@ -47,7 +47,7 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
       let fields = collection.fieldsInUse.filter { $0.type == .text && names?.contains($0.name) ?? true }
       let shown = collection.fieldsToList
       let only = form == .json ? nil : Set(shown)
-      let order = try order(call, collection) ?? []
+      let order = try order(call, collection)
       try call.unlock(store, toRead: fields.map(\.name) + shown + order.map(\.field), of: collection)
       let conditions = fields.map { field in
         QueryCondition<DynamicEntry>.field(

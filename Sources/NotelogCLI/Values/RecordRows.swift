@@ -124,7 +124,8 @@ extension Invocation {
 
   /// What --field names: several where commas are between them, unless a field's name has them.
   func fieldNames(among fields: [FieldInfo]) -> [String]? {
-    values[Option.field.long]?.flatMap { word in
+    if !has(.field) { return nil }
+    return values(of: .field).flatMap { word in
       fields.contains { $0.name == word }
         ? [word] : word.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
