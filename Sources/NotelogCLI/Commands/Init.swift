@@ -44,9 +44,8 @@ extension Command {
 
 /// The collections of a schema's file.
 private func collections(_ path: String) throws -> [(name: String, fields: [FieldDescription])] {
-  let bytesMax = 1 << 20
-  let bytes = try Input(path: path, what: "schema").readAll(upTo: bytesMax)
-  guard bytes.count <= bytesMax else { throw ToolError(.failed, "the schema '\(path)' is too large") }
+  let bytes = try Input(path: path, what: "schema").readAll(
+    upTo: 1 << 20, orThrow: ToolError(.failed, "the schema '\(path)' is too large"))
   return try JSONReader.read(bytes, errorPrefix: "the schema '\(path)' is not JSON: ").schemaCollections()
 }
 

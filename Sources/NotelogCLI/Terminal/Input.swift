@@ -67,15 +67,15 @@ final class Input {
     try readOn(into: &memory, at: 0, upTo: memory.byteCount)
   }
 
-  /// All bytes up to the end; one more than `count` where there are more than that.
-  func readAll(upTo count: Int) throws -> [UInt8] {
+  /// All bytes up to the end; throws an error where there are more than `count`.
+  func readAll(upTo count: Int, orThrow error: @autoclosure () -> ToolError) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count <= count {
       let piece = try read(upTo: min(1 << 20, count + 1 - bytes.count))
-      if piece.isEmpty { break }
+      if piece.isEmpty { return bytes }
       bytes += piece
     }
-    return bytes
+    throw error()
   }
 
   /// The bytes up to the end, or of a line up to its end and none behind it, in memory for secrets; one more

@@ -79,15 +79,13 @@ struct Assignment: Sendable {
   }
 
   private static func contents(of input: Input) throws -> [UInt8] {
-    let bytes = try input.readAll(upTo: bytesMax)
-    guard bytes.count <= bytesMax else {
-      throw ToolError(
+    try input.readAll(
+      upTo: bytesMax,
+      orThrow: ToolError(
         .failed, "\(input.name) holds more than \(bytesMax >> 20) MiB, the most that a value may have here",
         hint:
           "'notelog set' takes any length, for a sealed field of bytes that is not padded, compressed or unique"
-      )
-    }
-    return bytes
+      ))
   }
 }
 

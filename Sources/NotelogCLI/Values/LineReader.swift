@@ -59,13 +59,12 @@ struct LineReader {
   /// or what a pipe gives, which is held in memory.
   mutating func reopening(_ path: String) throws -> () throws -> LineReader {
     if !isPipe(path) { return { try LineReader(path: path) } }
-    bytes += try file.readAll(upTo: Self.heldBytesMax)
-    isAtEnd = true
-    guard bytes.count <= Self.heldBytesMax else {
-      throw ToolError(
+    bytes += try file.readAll(
+      upTo: Self.heldBytesMax - bytes.count,
+      orThrow: ToolError(
         .failed, "more than \(Self.heldBytesMax >> 20) MiB come from a pipe",
-        hint: "it is read more than once: write it to a file first")
-    }
+        hint: "it is read more than once: write it to a file first"))
+    isAtEnd = true
     let held = self
     return { held }
   }
