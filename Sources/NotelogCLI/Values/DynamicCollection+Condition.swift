@@ -36,31 +36,29 @@ extension DynamicCollection {
     case " is not none", " is not null": return try .field(field.name, .unequal, .missing)
     default: break
     }
-    func comparison(_ meaning: QueryComparison, _ value: some StringProtocol) throws -> Condition {
-      try compare(field, meaning, String(value), isUTC)
-    }
     if text.hasPrefix(" contains "), field.type == .text {
       return .field(field.name, contains: String(text.dropFirst(10)), ignoringCaseAndAccents: true)
     }
     if text.hasPrefix(" in ") {
       let range = text.dropFirst(4)
-      guard let dots = range.range(of: "..") else { return try comparison(.equal, range) }
+      guard let dots = range.range(of: "..") else { return try compare(field, .equal, range, isUTC) }
       let (from, to) = (range[..<dots.lowerBound], range[dots.upperBound...])
-      if from.isEmpty { return to.isEmpty ? nil : try comparison(.atMost, to) }
-      let isFrom = try comparison(.atLeast, from)
-      return to.isEmpty ? isFrom : try isFrom && comparison(.atMost, to)
+      if from.isEmpty { return to.isEmpty ? nil : try compare(field, .atMost, to, isUTC) }
+      let isFrom = try compare(field, .atLeast, from, isUTC)
+      return to.isEmpty ? isFrom : try isFrom && compare(field, .atMost, to, isUTC)
     }
     let rest = text.drop { $0 == " " }
     guard let (sign, meaning) = Self.comparisons.first(where: { rest.hasPrefix($0.sign) }) else { return nil }
     let value = rest.dropFirst(sign.count)
     // A blank on both sides of the sign is none of the value.
-    return try comparison(meaning, text.hasPrefix(" ") && value.hasPrefix(" ") ? value.dropFirst() : value)
+    let isSpaced = text.hasPrefix(" ") && value.hasPrefix(" ")
+    return try compare(field, meaning, isSpaced ? value.dropFirst() : value, isUTC)
   }
 
   private func compare(
-    _ field: FieldInfo, _ meaning: QueryComparison, _ text: String, _ isUTC: Bool
+    _ field: FieldInfo, _ meaning: QueryComparison, _ text: Substring, _ isUTC: Bool
   ) throws -> Condition {
-    let name = field.name
+    let (name, text) = (field.name, String(text))
     if field.type == .date, let period = Moment.period(text, isUTC: isUTC), !period.isEmpty {
       let (start, end) = (DynamicValue.date(period.lowerBound), DynamicValue.date(period.upperBound))
       switch meaning {
