@@ -25,18 +25,12 @@ public struct QueryCondition<R>: Sendable {
 
   /// Both conditions hold.
   public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
-    func parts(_ condition: QueryCondition) -> [ConditionNode] {
-      if case .all(let conditions) = condition.node { conditions } else { [condition.node] }
-    }
-    return QueryCondition(.all(parts(left) + parts(right)))
+    QueryCondition(.all(left.node.requirements + right.node.requirements))
   }
 
   /// One of the conditions holds, or both do.
   public static func || (left: QueryCondition, right: QueryCondition) -> QueryCondition {
-    func parts(_ condition: QueryCondition) -> [ConditionNode] {
-      if case .any(let conditions) = condition.node { conditions } else { [condition.node] }
-    }
-    return QueryCondition(.any(parts(left) + parts(right)))
+    QueryCondition(.any(left.node.alternatives + right.node.alternatives))
   }
 
   /// The condition doesn't hold.
@@ -57,6 +51,12 @@ indirect enum ConditionNode: Sendable {
   case any([ConditionNode])
   /// It does not hold.
   case not(ConditionNode)
+
+  /// The conditions that all have to hold for it.
+  var requirements: [ConditionNode] { if case .all(let conditions) = self { conditions } else { [self] } }
+
+  /// The conditions of which one has to hold for it.
+  var alternatives: [ConditionNode] { if case .any(let conditions) = self { conditions } else { [self] } }
 
   /// The conditions on fields that it is made of.
   var fields: [FieldCondition] {
