@@ -110,19 +110,8 @@ extension QueryCondition where R == DynamicEntry {
     guard let type = value.type else {
       // Nothing comes before or after a missing value.
       let isEqual = comparison != .less && comparison != .greater
-      return QueryCondition(
-        FieldCondition(fieldReference(named: name), nil) { scanner in
-          let index = try scanner.plan.index(of: name)
-          let field = scanner.plan.fields[index]
-          return { record in
-            // One that left its record is there, and too long to be opened for that.
-            if try record.body.find(field.number)?.flags.contains(.chunked) == true { return false }
-            let isMissing = try scanner.withValue(in: index, of: record) { bytes in
-              try DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional) == .missing
-            }
-            return isEqual && isMissing ?? true
-          }
-        })
+      // One that left its record is there, and too long to be opened for that.
+      return condition(on: name, ifLong: false) { isEqual && $0 == .missing }
     }
     var scratch = Buffer()
     try value.store(as: type, isOptional: false, into: &scratch)
@@ -173,14 +162,23 @@ extension QueryCondition where R == DynamicEntry {
   public static func field(
     _ name: String, satisfies condition: @escaping @Sendable (DynamicValue) throws -> Bool
   ) -> QueryCondition {
+    self.condition(on: name, condition)
+  }
+
+  /// A condition that looks at a value; of one that left its record, `long` is the answer, where it is given.
+  private static func condition(
+    on name: String, ifLong long: Bool? = nil,
+    _ holds: @escaping @Sendable (DynamicValue) throws -> Bool
+  ) -> QueryCondition {
     QueryCondition(
       FieldCondition(fieldReference(named: name), nil) { scanner in
         let index = try scanner.plan.index(of: name)
         let field = scanner.plan.fields[index]
         return { record in
-          try scanner.withValue(in: index, of: record) { bytes in
-            try condition(DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional))
-          } ?? condition(.missing)
+          if let long, try record.body.find(field.number)?.flags.contains(.chunked) == true { return long }
+          return try scanner.withValue(in: index, of: record) { bytes in
+            try holds(DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional))
+          } ?? holds(.missing)
         }
       })
   }
