@@ -80,16 +80,16 @@ extension ToolError {
       error.code == .wrongPassword
       ? "the password or key does not open this store"
       : Self.lowerCase(Self.shown(error)) + Self.place(of: error)
+    let (code, hint) = Self.answer(to: error.code)
     let isUnproven = error.damage?.verdict == .unproven
     self.init(
-      Self.code(of: error.code), message,
+      code, message,
       hint: isUnproven
-        ? "'notelog salvage STORE --to NEW' saves what is left; list and dump still show it"
-        : Self.hint(for: error.code))
+        ? "'notelog salvage STORE --to NEW' saves what is left; list and dump still show it" : hint)
     isOutcomeUnknown = error.outcome == .unknown
     guard isOutcomeUnknown else { return }
     self.message = "it is not known whether this was done: " + message
-    hint = "it is done as a whole or not at all: look again before you repeat it"
+    self.hint = "it is done as a whole or not at all: look again before you repeat it"
   }
 
   /// What a command threw: the tool's own error, or the library's.
@@ -107,14 +107,21 @@ extension ToolError {
     return String(error.message.dropFirst(path.count + 4))
   }
 
-  private static func code(of code: NotelogError.Code) -> ExitCode {
+  private static func answer(to code: NotelogError.Code) -> (code: ExitCode, hint: String?) {
     switch code {
-    case .notFound: .no
-    case .locked, .wrongPassword, .missingKey: .locked
-    case .tampered, .damaged: .damage
-    case .busy: .busy
-    case .cancelled: .interrupted
-    default: .failed
+    case .notFound: (.no, nil)
+    case .locked: (.locked, "give the password with --password-file FILE, or run it on a terminal")
+    case .wrongPassword, .missingKey: (.locked, nil)
+    case .tampered, .damaged: (.damage, "'notelog verify STORE' says what is damaged")
+    case .busy:
+      (.busy, "another process is writing to the store; try again later, or wait for it with --wait SECONDS")
+    case .cancelled: (.interrupted, nil)
+    case .full:
+      (
+        .failed,
+        "'notelog compact STORE' gives back what was changed or removed, on a full disk too; or remove something first"
+      )
+    default: (.failed, nil)
     }
   }
 
@@ -129,17 +136,6 @@ extension ToolError {
       place += ": \(systemError(number))"
     }
     return place
-  }
-
-  private static func hint(for code: NotelogError.Code) -> String? {
-    switch code {
-    case .locked: "give the password with --password-file FILE, or run it on a terminal"
-    case .busy: "another process is writing to the store; try again later, or wait for it with --wait SECONDS"
-    case .damaged, .tampered: "'notelog verify STORE' says what is damaged"
-    case .full:
-      "'notelog compact STORE' gives back what was changed or removed, on a full disk too; or remove something first"
-    default: nil
-    }
   }
 
   /// A message as part of a line: in lower case, unless its first word is a name.
