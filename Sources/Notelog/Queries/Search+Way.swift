@@ -41,12 +41,9 @@ extension Search {
     let name = isPaired ? plan.indexName(of: first, order.parts[1]) ?? single : single
     guard let run = try run(of: name, condition.narrowing(name, self) ?? .all) else { return nil }
     guard let cursor = question.cursor else { return run }
-    let start = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
-    var key = start[0]
-    if run.name.second != nil {
-      let next = start[1]
-      key = run.name.key(key.rawSpan, next.rawSpan)
-    }
+    let keys = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
+    var key = keys[0]
+    if run.name.second != nil { key = run.name.key(key.rawSpan, keys[1].rawSpan) }
     let isUp = order.direction == .ascending
     let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
     return run.with(run.narrowing.and(Narrowing([rest], [])))
@@ -60,11 +57,8 @@ extension Search {
       guard let narrowing = condition.narrowing(name, self) else { return nil }
       return try run(of: name, narrowing).map { [$0] }
     }
-    switch condition {
-    case .all(let conditions):
-      for case .any(let sides) in conditions { if let runs = try union(of: sides) { found.append(runs) } }
-    case .any(let sides): if let runs = try union(of: sides) { found.append(runs) }
-    case .field, .not: break
+    for case .any(let sides) in condition.requirements {
+      if let runs = try union(of: sides) { found.append(runs) }
     }
     return found.filter { runs in
       // A scan would open each value, and opening costs more than reading by an id.
