@@ -160,6 +160,12 @@ func requireByteCount(_ bytes: RawSpan, _ count: Int, _ type: FieldType) throws(
   }
 }
 
+/// The bits of a number, or of a moment.
+private func eightBytes(_ bytes: RawSpan, _ type: FieldType) throws(NotelogError) -> UInt64 {
+  try requireByteCount(bytes, 8, type)
+  return bytes.load(UInt64.self, at: 0)
+}
+
 // MARK: - Optional values: a presence byte, then the value (FORMAT.md 7.3).
 
 extension Optional: StoredValue where Wrapped: StoredValue {
@@ -284,10 +290,7 @@ extension Int64: SortableValue {
   /// Writes the integer, little-endian.
   @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(_loading bytes: RawSpan) throws {
-    try requireByteCount(bytes, 8, .integer)
-    self = Int64(bitPattern: bytes.load(UInt64.self, at: 0))
-  }
+  public init(_loading bytes: RawSpan) throws { self.init(bitPattern: try eightBytes(bytes, .integer)) }
 }
 
 extension UInt64: SortableValue {
@@ -298,10 +301,7 @@ extension UInt64: SortableValue {
   /// Writes the integer, little-endian.
   @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(self, at: 0) }
   /// Reads the integer.
-  public init(_loading bytes: RawSpan) throws {
-    try requireByteCount(bytes, 8, .unsigned)
-    self = bytes.load(UInt64.self, at: 0)
-  }
+  public init(_loading bytes: RawSpan) throws { self = try eightBytes(bytes, .unsigned) }
 }
 
 extension Double: SortableValue {
@@ -312,10 +312,7 @@ extension Double: SortableValue {
   /// Writes the double's bits.
   @inlinable public func _store(into bytes: inout MutableRawSpan) { bytes.store(bitPattern, at: 0) }
   /// Reads the double's bits.
-  public init(_loading bytes: RawSpan) throws {
-    try requireByteCount(bytes, 8, .double)
-    self.init(bitPattern: bytes.load(UInt64.self, at: 0))
-  }
+  public init(_loading bytes: RawSpan) throws { self.init(bitPattern: try eightBytes(bytes, .double)) }
 }
 
 extension FieldValue where Self: SignedInteger & FixedWidthInteger & Codable {
@@ -376,8 +373,7 @@ extension Date: SortableValue {
   }
   /// Reads the seconds since 2001.
   public init(_loading bytes: RawSpan) throws {
-    try requireByteCount(bytes, 8, .date)
-    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bytes.load(UInt64.self, at: 0)))
+    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: try eightBytes(bytes, .date)))
   }
 }
 
