@@ -14,7 +14,7 @@ import Testing
         "list", [Positional(name: "STORE", help: ""), Positional(name: "NAME", isOptional: true, help: "")]),
       command("add", [Positional(name: "STORE", help: ""), Positional(name: "ID", repeats: true, help: "")]),
       command("key add", []), command("key list", []),
-    ], help: .help, version: .version)
+    ])
 
   static func command(_ name: String, _ positionals: [Positional]) -> Command {
     Command(
@@ -84,7 +84,7 @@ import Testing
         Command(
           words: ["pack"], summary: "", options: [Option(long: "dry-run", help: "")],
           run: { _ in .done })
-      ], help: .help, version: .version)
+      ])
     #expect(throws: ToolError.usage("'list' has no option --dry-run", hint: "see notelog help list")) {
       try table.parse(["list", "s", "--dry-run"])
     }

@@ -179,8 +179,6 @@ func done(
 /// All commands that the tool has, in the order in which help lists them.
 struct CommandTable: Sendable {
   let commands: [Command]
-  /// What `--help` and `--version` run, whatever else is on the line.
-  let help: Command, version: Command
   /// What programs call: no list shows it.
   var hidden: [Command] = []
 

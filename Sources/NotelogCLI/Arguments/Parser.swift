@@ -25,10 +25,10 @@ extension CommandTable {
     }
     words = Self.resolving(words)
     let given = Set(found.map(\.option.long))
-    if given.contains(Option.version.long) { return Invocation(command: version) }
+    if given.contains(Option.version.long) { return Invocation(command: .version) }
     if given.contains(Option.help.long) || words.first == "help" {
       let asked = words.first == "help" ? Self.resolving(Array(words.dropFirst())) : words
-      return Invocation(command: help, positionals: asked)
+      return Invocation(command: .help, positionals: asked)
     }
     var call = try command(words)
     for (option, spelling, value) in found {

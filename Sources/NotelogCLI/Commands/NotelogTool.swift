@@ -53,7 +53,7 @@ extension CommandTable {
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
       .keyShred, .keyRecovery, .keyGrant, .schemaShow, .schemaAdd, .schemaSeal, .schemaRename,
       .schemaRetire, .generateMan, .generateCompletions,
-    ], help: .help, version: .version, hidden: [.complete])
+    ], hidden: [.complete])
 }
 
 // MARK: - `notelog help [COMMAND]` and `--help`; `--version`.
