@@ -157,19 +157,13 @@ struct FieldCondition: Sendable {
   /// The condition, ready for a scanner.
   fileprivate func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
     // A field that was retired has its initial value, and no place.
-    if let keys, keys.decides, let place = try? field(scanner),
+    guard let keys, keys.decides, let place = try? field(scanner),
       scanner.plan.field(at: place.index).type == keys.type
-    {
-      return try bound(to: scanner, place, keys)
+    else {
+      guard let bind else { throw mismatch(scanner, try field(scanner).index) }
+      return try bind(scanner)
     }
-    guard let bind else { throw mismatch(scanner, try field(scanner).index) }
-    return try bind(scanner)
-  }
-
-  /// Holds the sort keys of records against those that are permitted.
-  private func bound(
-    to scanner: Scanner, _ place: (index: Int, initial: [UInt8]?), _ keys: KeySet
-  ) throws -> ConditionNode.Bound {
+    // The sort keys of records are held against those that are permitted.
     let isOptional = scanner.plan.field(at: place.index).isOptional
     let ranges = keys.ranges(isOptional: isOptional)
     let folded = keys.ignoresCase ? keys.values(isOptional: isOptional)?.first : nil
