@@ -45,9 +45,7 @@ enum KernelKeyring {
     }
     guard count > 0 else { return [] }
     return numbers.prefix(count / 4).compactMap { number in
-      name(of: Int(number)).flatMap {
-        $0.hasPrefix(prefix) ? (Int(number), String($0.dropFirst(prefix.count))) : nil
-      }
+      name(of: Int(number)).map { (Int(number), $0) }
     }
   }
 
@@ -56,7 +54,8 @@ enum KernelKeyring {
     guard kernel_key_forget(key) == 0 else { throw failure }
   }
 
-  /// A key's name: what its description, `type;user;group;permissions;name`, ends with.
+  /// The name that the tool gave a key, with which its description, `type;user;group;permissions;name`, ends;
+  /// nil for another's.
   private static func name(of key: Int) -> String? {
     var text = [CChar](repeating: 0, count: 256)
     // SAFETY: the pointer and count are the array's own.
@@ -64,7 +63,8 @@ enum KernelKeyring {
       let description = String(validating: text.prefix { $0 != 0 }, as: UTF8.self)
     else { return nil }
     let parts = description.split(separator: ";", maxSplits: 4, omittingEmptySubsequences: false)
-    return parts.count == 5 && parts[0] == "user" ? String(parts[4]) : nil
+    guard parts.count == 5, parts[0] == "user", parts[4].hasPrefix(prefix) else { return nil }
+    return String(parts[4].dropFirst(prefix.count))
   }
 
   private static var failure: ToolError {

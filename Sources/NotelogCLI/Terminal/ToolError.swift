@@ -76,10 +76,12 @@ struct ToolError: Error, Equatable, Sendable {
 extension ToolError {
   /// What the library threw.
   init(_ error: NotelogError) {
+    // Whoever typed the command has named the folder.
+    let withoutFolder = String(error.message.trimmingPrefix("'\(error.path ?? "")': "))
     let message =
       error.code == .wrongPassword
       ? "the password or key does not open this store"
-      : Self.lowerCase(Self.shown(error)) + Self.place(of: error)
+      : Self.lowerCase(withoutFolder) + Self.place(of: error)
     let (code, hint) = Self.answer(to: error.code)
     let isUnproven = error.damage?.verdict == .unproven
     self.init(
@@ -99,12 +101,6 @@ extension ToolError {
     case let error as NotelogError: self.init(error)
     default: self.init(.failed, "\(error)")
     }
-  }
-
-  /// The message, without the folder in front: whoever typed the command has named it.
-  private static func shown(_ error: NotelogError) -> String {
-    guard let path = error.path, error.message.hasPrefix("'\(path)': ") else { return error.message }
-    return String(error.message.dropFirst(path.count + 4))
   }
 
   private static func answer(to code: NotelogError.Code) -> (code: ExitCode, hint: String?) {
