@@ -28,18 +28,13 @@ struct Assignment: Sendable {
   static func all(
     _ arguments: some Sequence<String>, clearing cleared: [String] = []
   ) throws -> [Assignment] {
-    var assignments: [Assignment] = []
+    let assignments = try arguments.map { try Assignment($0) } + cleared.map(Assignment.init(clearing:))
     var names: Set<String> = []
-    var takesInput = false
-    for assignment in try arguments.map({ try Assignment($0) }) + cleared.map(Assignment.init(clearing:)) {
-      guard names.insert(assignment.name).inserted else {
-        throw ToolError.usage("\(assignment.name) is given twice")
-      }
-      if assignment.isStandardInput {
-        guard !takesInput else { throw ToolError.usage("standard input can be only one field's value") }
-        takesInput = true
-      }
-      assignments.append(assignment)
+    for name in assignments.map(\.name) where !names.insert(name).inserted {
+      throw ToolError.usage("\(name) is given twice")
+    }
+    guard assignments.count(where: \.isStandardInput) < 2 else {
+      throw ToolError.usage("standard input can be only one field's value")
     }
     return assignments
   }
