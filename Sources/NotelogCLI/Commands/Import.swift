@@ -383,18 +383,14 @@ private struct ImportBatch {
 
   private func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
     if let value = field.type.value(json: member.value, isUTC: isUTC) { return value }
-    if member.value["sealed"] != nil {
-      throw ToolError(.failed, "\(field.name) is sealed in this dump", hint: "dump again with the password")
-    }
-    if member.value["error"] != nil {
-      throw ToolError(.failed, "\(field.name) could not be read when it was dumped")
-    }
-    if member.value["long"] != nil {
-      throw ToolError(
-        .failed, "\(field.name) was too long for this dump",
-        hint: "leave the field out of the line, and bring it over with 'notelog get' and 'notelog set'")
-    }
-    throw ToolError(.failed, "\(field.name) takes \(field.type.named) value")
+    let left = "leave the field out of the line, and bring it over with 'notelog get' and 'notelog set'"
+    let reasons = [
+      ("sealed", "is sealed in this dump", "dump again with the password"),
+      ("error", "could not be read when it was dumped", nil), ("long", "was too long for this dump", left),
+    ]
+    let (_, reason, hint) =
+      reasons.first { member.value[$0.0] != nil } ?? ("", "takes \(field.type.named) value", nil)
+    throw ToolError(.failed, "\(field.name) \(reason)", hint: hint)
   }
 
   mutating func commit(upTo line: Int) throws {
