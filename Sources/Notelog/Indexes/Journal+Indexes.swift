@@ -79,13 +79,12 @@ extension Journal {
 extension OrderedEntry {
   /// The entry that a record has in an index now; nil where it lacks a field.
   init?(keyOf name: OrderName, _ id: RecordID, _ body: RawSpan) throws(NotelogError) {
-    guard let key = try SortKey.key(of: name.field, in: body) else { return nil }
-    guard let second = name.second else {
-      self.init(key: key.rawSpan, id)
-      return
+    guard var key = try SortKey.key(of: name.field, in: body) else { return nil }
+    if let second = name.second {
+      guard let next = try SortKey.key(of: second.field, in: body) else { return nil }
+      key = name.key(key.rawSpan, next.rawSpan)
     }
-    guard let next = try SortKey.key(of: second.field, in: body) else { return nil }
-    self.init(key: name.key(key.rawSpan, next.rawSpan).rawSpan, id)
+    self.init(key: key.rawSpan, id)
   }
 
   /// The entry of which a record's envelope has the key; nil where it has none.

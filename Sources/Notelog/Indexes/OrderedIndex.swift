@@ -82,12 +82,11 @@ struct OrderedIndex: Sendable {
       // Half full: what comes next is inserted in between.
       if chunk.count == Self.chunkCount / 2 {
         chunks.append(Self.chunk(of: chunk))
-        count += chunk.count
         chunk = []
       }
     }
     if !chunk.isEmpty { chunks.append(Self.chunk(of: chunk)) }
-    count += chunk.count
+    count = chunks.reduce(0) { $0 + $1.count }
   }
 
   /// What a stored order holds, to be read as it is needed; nothing where what it says of itself is not
