@@ -74,22 +74,21 @@ extension LineReader {
       if isQuoted {
         at += 1
         while true {
-          if at == line.count {
+          if let mark = line[at...].firstIndex(of: UInt8(ascii: "\"")) {
+            bytes += line[at..<mark]
+            at = mark + 1
+            guard at < line.count, line[at] == UInt8(ascii: "\"") else { break }
+            // Two of them are one of the value's.
+            bytes.append(line[at])
+            at += 1
+          } else {
             // The value goes on in the next line.
+            bytes += line[at...]
             guard bytes.count <= Self.cellBytesMax, let more = try next() else {
               throw failure("a value in quotation marks has no end")
             }
             bytes.append(10)
             (line, at) = (more, 0)
-          } else if line[at] != UInt8(ascii: "\"") {
-            bytes.append(line[at])
-            at += 1
-          } else if at + 1 < line.count, line[at + 1] == UInt8(ascii: "\"") {
-            bytes.append(line[at])
-            at += 2
-          } else {
-            at += 1
-            break
           }
         }
         if at < line.count, line[at] == 13, at + 1 == line.count { at += 1 }
