@@ -18,26 +18,25 @@ extension Query {
     var opened: [String] = []
     let tested = search.condition.fields
     let scanner = search.makeScanner()
-    let places = try tested.map { try $0.field(scanner).index }
-    for field in (places + search.order.parts.map(\.index)).map({ collection.field(at: $0) }) {
-      if field.isSealed, !opened.contains(field.name) { opened.append(field.name) }
+    let places = try tested.map { try $0.field(scanner).index } + search.order.parts.map(\.index)
+    for field in places.map(collection.field(at:)) where field.isSealed && !opened.contains(field.name) {
+      opened.append(field.name)
     }
     let (run, candidates) = try search.way()
     let runs = run.map { [$0] } ?? candidates
     let direction = run.map { _ in search.order.direction }
     let candidateCount =
       try search.namedIDs?.count ?? runs?.entryCount ?? search.moment.recordCount(in: collection.number)
-    let ids = search.namedIDs.map {
-      QueryPlan.Index(fields: ["id"], bounds: ["\($0.count) ids"], direction: nil)
-    }
-    let indexes = (runs ?? []).map { run in
+    var indexes = (runs ?? []).map { run in
       QueryPlan.Index(
         fields: run.name.fields.map(collection.name(ofIndexed:)), bounds: run.narrowing.words,
         direction: direction)
     }
+    if let ids = search.namedIDs {
+      indexes = [QueryPlan.Index(fields: ["id"], bounds: ["\(ids.count) ids"], direction: nil)]
+    }
     return QueryPlan(
-      collection: collection.schema.name, indexes: ids.map { [$0] } ?? indexes,
-      candidateCount: candidateCount,
+      collection: collection.schema.name, indexes: indexes, candidateCount: candidateCount,
       conditionCount: tested.count, openedFields: opened,
       sortsInMemory: !question.keys.isEmpty && direction == nil, limit: question.limit,
       threadCount: direction == nil ? question.partCount : 1)
@@ -81,11 +80,9 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
 
   /// The plan in words. They contain the values that indexed fields are compared with.
   public var description: String {
-    var parts = [way]
-    parts.append(candidateCount == 1 ? "1 candidate" : "\(candidateCount) candidates")
-    if conditionCount > 0 {
-      parts.append(conditionCount == 1 ? "1 condition" : "\(conditionCount) conditions")
-    }
+    func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    var parts = [way, counted(candidateCount, "candidate")]
+    if conditionCount > 0 { parts.append(counted(conditionCount, "condition")) }
     parts.append("opens \(openedFields.isEmpty ? "nothing" : openedFields.joined(separator: ", "))")
     if sortsInMemory { parts.append("sorts in memory") }
     if let limit { parts.append("at most \(limit)") }
