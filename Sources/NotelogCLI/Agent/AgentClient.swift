@@ -71,7 +71,6 @@ enum RootKeeper: String, CaseIterable, Sendable {
     switch self {
     case .kernel: try KernelKeyring.keep(root, named: store.description, seconds: seconds)
     case .agent:
-      _ = try AgentServer.requiredFolderPath()
       let request = AgentMessage.keep(store, seconds: seconds, root: root)
       var reply = try request.ask()
       if reply == nil {
