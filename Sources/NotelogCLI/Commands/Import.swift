@@ -221,12 +221,11 @@ private func importTables(
         )
         throw error
       }
-      let newCount = count - knownCount
-      let replaced = newCount + knownCount - table.rowCount
+      let replaced = count - table.rowCount
       let known = knownCount > 0 ? ", \(knownCount) were there" : ""
       let replacing = replaced > 0 ? ", \(replaced) of them replaced" : ""
       try Console.out.write(
-        "imported   \(counted(newCount - replaced, "record"))\(name(table))\(known)\(replacing)\n")
+        "imported   \(counted(table.rowCount - knownCount, "record"))\(name(table))\(known)\(replacing)\n")
     }
     try Interrupt.deferred {
       try tables.hold(in: store)
