@@ -141,8 +141,7 @@ extension Invocation {
     guard isSealed, !store.isUnlocked, try SecretSource.option(of: self) == nil,
       try !unlockWithKeptRoot(store)
     else { return }
-    let credential = try SecretSource.ask()
-    try store.unlock(credential)
+    try store.unlock(SecretSource.ask())
   }
 
   /// The record that an id on the command line means: a whole one, or a beginning that only one record's has.
