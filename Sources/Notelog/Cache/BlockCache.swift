@@ -221,7 +221,7 @@ final class BlockCache: Sendable {
     for number in shards.indices {
       shards[number].change { shard in
         for slot in number * slotCount..<(number + 1) * slotCount where sets.tag(slot) >> 32 == segment {
-          sets.empty(slot)
+          sets.fill(slot, 0, (0, 0))
           shard.occupiedCount -= 1
         }
       }

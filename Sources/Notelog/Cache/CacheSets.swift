@@ -109,19 +109,12 @@ import Synchronization
     return unsafe set.pointee.slots[way].isUsed.exchange(false, ordering: .relaxed)
   }
 
-  /// Puts a block into a slot. The caller alone may change the set.
+  /// Puts a block into a slot, or none where the tag is 0. The caller alone may change the set.
   func fill(_ slot: Int, _ tag: UInt64, _ content: Content) {
     // SAFETY: as above.
     let (set, way) = unsafe pointer(slot)
     unsafe set.pointee.slots[way].content = content
     unsafe set.pointee.tags[way].store(tag, ordering: .relaxed)
-  }
-
-  /// Empties a slot. The caller alone may change the set.
-  func empty(_ slot: Int) {
-    // SAFETY: as above.
-    let (set, way) = unsafe pointer(slot)
-    unsafe set.pointee.tags[way].store(0, ordering: .relaxed)
   }
 }
 
