@@ -133,7 +133,7 @@ extension QueryCondition where R == DynamicEntry {
       case .less, .greater, .unequal:
         KeySet([], includesMissing: false, of: type, "nothing", decides: true)
       }
-    return QueryCondition(FieldCondition(fieldReference(named: name), keys))
+    return QueryCondition(FieldCondition(field: fieldReference(named: name), keys: keys))
   }
 
   /// The text field is this text, the case of ASCII letters ignored where that is said. Asking throws
@@ -171,7 +171,7 @@ extension QueryCondition where R == DynamicEntry {
     _ holds: @escaping @Sendable (DynamicValue) throws -> Bool
   ) -> QueryCondition {
     QueryCondition(
-      FieldCondition(fieldReference(named: name), nil) { scanner in
+      FieldCondition(field: fieldReference(named: name), keys: nil) { scanner in
         let index = try scanner.plan.index(of: name)
         let field = scanner.plan.fields[index]
         return { record in

@@ -110,49 +110,7 @@ struct FieldCondition: Sendable {
   /// The sort keys that are permitted; nil where they don't say it.
   let keys: KeySet?
   /// Makes the condition ready for a scanner where the keys don't decide; nil where they do.
-  private let bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)?
-
-  init(
-    _ field: @escaping FieldReference, _ keys: KeySet?,
-    bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)? = nil
-  ) {
-    self.field = field
-    self.keys = keys
-    self.bind = bind
-  }
-
-  /// A condition that a field is a text.
-  init(_ field: @escaping FieldReference, is text: String, ignoringCase: Bool) {
-    self.init(field, ignoringCase ? KeySet(ignoringCaseOf: text) : KeySet([text]))
-  }
-
-  /// A condition that looks at a value of a record type.
-  init<R: Record>(
-    _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
-    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
-  ) {
-    self.init(fieldReference(path), keys) { scanner in
-      let scanner = scanner.of(R.self)
-      return { record in try holds(ScannedEntry(record, scanner)) }
-    }
-  }
-
-  /// A condition that looks at a text that is there.
-  init(textOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
-    self.init(field, nil) { scanner in
-      let place = try field(scanner)
-      let field = scanner.plan.fields[place.index]
-      guard field.type == .text else { throw mismatch(scanner, place.index) }
-      func ask(_ bytes: RawSpan) throws -> Bool {
-        guard field.isOptional else { return try holds(bytes) }
-        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
-        return try holds(bytes.extracting(droppingFirst: 1))
-      }
-      // What a record has that lacks the field.
-      let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? false
-      return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
-    }
-  }
+  var bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)?
 
   /// The condition, ready for a scanner.
   fileprivate func bound(to scanner: Scanner) throws -> ConditionNode.Bound {
@@ -180,6 +138,41 @@ struct FieldCondition: Sendable {
     }
     let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? keys.includesMissing
     return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
+  }
+}
+
+extension FieldCondition {
+  /// A condition that a field is a text.
+  init(_ field: @escaping FieldReference, is text: String, ignoringCase: Bool) {
+    self.init(field: field, keys: ignoringCase ? KeySet(ignoringCaseOf: text) : KeySet([text]))
+  }
+
+  /// A condition that looks at a value of a record type.
+  init<R: Record>(
+    _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
+    _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
+  ) {
+    self.init(field: fieldReference(path), keys: keys) { scanner in
+      let scanner = scanner.of(R.self)
+      return { record in try holds(ScannedEntry(record, scanner)) }
+    }
+  }
+
+  /// A condition that looks at a text that is there.
+  init(textOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
+    self.init(field: field, keys: nil) { scanner in
+      let place = try field(scanner)
+      let field = scanner.plan.fields[place.index]
+      guard field.type == .text else { throw mismatch(scanner, place.index) }
+      func ask(_ bytes: RawSpan) throws -> Bool {
+        guard field.isOptional else { return try holds(bytes) }
+        guard bytes.byteCount > 0, bytes.byte(at: 0) == 1 else { return false }
+        return try holds(bytes.extracting(droppingFirst: 1))
+      }
+      // What a record has that lacks the field.
+      let isInitial = try place.initial.map { try ask($0.rawSpan) } ?? false
+      return { record in try scanner.withValue(in: place.index, of: record, ask) ?? isInitial }
+    }
   }
 }
 
@@ -273,7 +266,7 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition where Value.Stored: TextValue {
     guard ignoringCaseAndAccents else {
-      return QueryCondition(FieldCondition(fieldReference(path), KeySet(beginningWith: text)))
+      return QueryCondition(FieldCondition(field: fieldReference(path), keys: KeySet(beginningWith: text)))
     }
     let pattern = TextPattern(text, ignoringCaseAndAccents: true)
     return QueryCondition(

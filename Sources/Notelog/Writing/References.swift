@@ -27,7 +27,7 @@ struct ReferringField: Sendable {
     let keys = KeySet(
       ids.map(\.array), includesMissing: false, of: .uuid, "\(ids.count) ids", decides: true)
     var question = Question()
-    question.conditions = [.field(FieldCondition(fieldReference(named: field.name), keys))]
+    question.conditions = [.field(FieldCondition(field: fieldReference(named: field.name), keys: keys))]
     return question
   }
 
