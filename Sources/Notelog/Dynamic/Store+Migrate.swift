@@ -123,7 +123,13 @@ struct FieldMigration<R: Record> {
       if numbers.isEmpty { return try follow(schema) }
       var rest = try pending(numbers, of: schema.collection)[...]
       while !rest.isEmpty { try change(&rest, numbers) }
-      if try finish(numbers, of: schema.collection) { return }
+      let isDone = try store.write { tx in
+        // Another record may have come by a value meanwhile.
+        guard try pending(numbers, of: schema.collection).isEmpty else { return false }
+        _ = try tx.collection(for: declared, .done)
+        return true
+      }
+      if isDone { return }
     }
   }
 
@@ -196,15 +202,6 @@ struct FieldMigration<R: Record> {
       }
       if !known.message.contains("\(id)") { known.message = "\(place) can't be migrated: \(known.message)" }
       throw known.of(id)
-    }
-  }
-
-  /// Retires the fields, unless another record has come by a value meanwhile.
-  private func finish(_ numbers: Set<UInt16>, of collection: UInt16) throws -> Bool {
-    try store.write { tx in
-      guard try pending(numbers, of: collection).isEmpty else { return false }
-      _ = try tx.collection(for: declared, .done)
-      return true
     }
   }
 }
