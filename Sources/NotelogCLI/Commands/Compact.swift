@@ -22,7 +22,17 @@ extension Command {
 
 private func compactStore(_ call: Invocation) throws -> ExitCode {
   let way = try call.only(of: [Command.purge, Command.dryRun])
-  if way == Command.dryRun { return try forecast(call) }
+  if way == Command.dryRun {
+    let forecast = try call.withStore(.never, readOnly: true) { store in store.compactionForecast }
+    try call.print(
+      "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
+        + "\(forecast.copiedByteCount) bytes would be copied",
+      or: [
+        "bytesFreed": forecast.freedByteCount, "bytesCopied": forecast.copiedByteCount,
+        "segments": forecast.segments,
+      ])
+    return .done
+  }
   let isPurge = way == Command.purge
   var byteCountBefore = 0
   let done = try call.withStore(.ifGiven) { store -> CompactionSummary? in
@@ -52,16 +62,4 @@ private func compactStore(_ call: Invocation) throws -> ExitCode {
     Console.say("error", "segment \(number) is damaged and was left as it is")
   }
   return done.damagedSegments.isEmpty ? .done : .damage
-}
-
-private func forecast(_ call: Invocation) throws -> ExitCode {
-  let forecast = try call.withStore(.never, readOnly: true) { store in store.compactionForecast }
-  try call.print(
-    "would free about \(forecast.freedByteCount) bytes: \(counted(forecast.segments.count, "segment")), of which "
-      + "\(forecast.copiedByteCount) bytes would be copied",
-    or: [
-      "bytesFreed": forecast.freedByteCount, "bytesCopied": forecast.copiedByteCount,
-      "segments": forecast.segments,
-    ])
-  return .done
 }
