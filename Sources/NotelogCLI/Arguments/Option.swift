@@ -82,14 +82,12 @@ extension Option {
     help: "in order of this field, or the opposite order; given again, within what is equal so far")
   static let limit = Option(long: "limit", short: "n", value: "COUNT", help: "at most so many records")
 
+  static let fullIDs = Option(long: "full-ids", help: "show whole ids in a table")
+  static let utc = Option(long: "utc", help: "show and take times in UTC, not in local time")
+  static let tsv = Option(long: "tsv", help: "print a line for each, with tabs between values")
+  static let null = Option(long: "null", help: "print values as they are, with a zero byte behind each")
   /// How rows of records are printed.
-  static let rows = [
-    Option(long: "full-ids", help: "show whole ids in a table"),
-    Option(long: "utc", help: "show and take times in UTC, not in local time"),
-    Option(long: "tsv", help: "print a line for each, with tabs between values"),
-    Option(long: "null", help: "print values as they are, with a zero byte behind each"), json,
-  ]
-  static let (fullIDs, utc, tsv, null) = (rows[0], rows[1], rows[2], rows[3])
+  static let rows = [fullIDs, utc, tsv, null, json]
 
   static let yes = Option(long: "yes", help: "do it without asking, as in a script")
 
