@@ -120,9 +120,7 @@ private func importFile(_ call: Invocation) throws {
 private func importLines(_ reader: inout LineReader, _ call: Invocation) throws {
   let batchCount = try call.number(of: Command.batch, in: 1...100_000) ?? 1000
   try call.withStore(.required) { store in
-    var batch = ImportBatch(
-      store: store, durability: call.has(Command.durable) ? .durable : .flushed, isUTC: call.has(.utc),
-      isAcknowledging: call.has(Command.ack))
+    var batch = ImportBatch(store: store, call: call)
     // Acknowledgements on a terminal show how far it is.
     let progress = Progress("importing", besideOutput: call.has(Command.ack))
     defer { progress.finish() }
@@ -318,11 +316,7 @@ private func knownFields(of name: String, _ call: Invocation) throws -> [FieldIn
 /// Records read and not yet committed.
 private struct ImportBatch {
   let store: Store
-  let durability: Durability
-  /// Whether days are those of UTC, not local ones.
-  let isUTC: Bool
-  /// Whether ids are printed.
-  let isAcknowledging: Bool
+  let call: Invocation
   var pending = RecordBatch()
   /// The collections met so far, by the name that lines give them.
   var known: [String?: (collection: DynamicCollection, fields: [String: FieldInfo])] = [:]
@@ -381,7 +375,7 @@ private struct ImportBatch {
   }
 
   private func value(_ member: JSONValue.Member, _ field: FieldInfo) throws -> DynamicValue {
-    if let value = field.type.value(json: member.value, isUTC: isUTC) { return value }
+    if let value = field.type.value(json: member.value, isUTC: call.has(.utc)) { return value }
     let left = "leave the field out of the line, and bring it over with 'notelog get' and 'notelog set'"
     let reasons = [
       ("sealed", "is sealed in this dump", "dump again with the password"),
@@ -396,10 +390,10 @@ private struct ImportBatch {
     let records = pending.records
     guard !records.isEmpty else { return }
     hasFailed = true
-    try pending.commit(to: store, durability)
+    try pending.commit(to: store, call.has(Command.durable) ? .durable : .flushed)
     hasFailed = false
     committedLine = line
-    guard isAcknowledging else { return }
+    guard call.has(Command.ack) else { return }
     do {
       for record in records { try Console.out.write(record.id.shown + "\n") }
       try Console.out.flush()
