@@ -43,7 +43,10 @@ extension Search {
     guard let cursor = question.cursor else { return run }
     let keys = zip(order.parts, cursor.keys).map { $0.sortKey(of: $1) }
     var key = keys[0]
-    if run.name.second != nil { key = run.name.key(key.rawSpan, keys[1].rawSpan) }
+    if run.name.second != nil {
+      let second = keys[1]
+      key = run.name.key(key.rawSpan, second.rawSpan)
+    }
     let isUp = order.direction == .ascending
     let rest = IndexBounds(from: isUp ? key : nil, to: isUp ? nil : key)
     return run.with(run.narrowing.and(Narrowing([rest], [])))
