@@ -1,1 +1,0 @@
-../../../../Sources/NotelogCLI/System/LocalTime.swift

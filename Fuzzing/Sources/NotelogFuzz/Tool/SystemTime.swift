@@ -1,0 +1,1 @@
+../../../../Sources/NotelogCLI/System/SystemTime.swift
