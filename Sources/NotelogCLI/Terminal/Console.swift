@@ -206,3 +206,11 @@ func withProgress<Result>(
   progress.finish(isDone: !Interrupt.isRequested)
   return result
 }
+
+extension ToolError {
+  /// Says it, and what can be done.
+  func say() {
+    Console.say("error", message)
+    if let hint { Console.say("hint", hint) }
+  }
+}

@@ -49,12 +49,6 @@ struct ToolError: Error, Equatable, Sendable {
     self.hint = hint
   }
 
-  /// Says it, and what can be done.
-  func say() {
-    Console.say("error", message)
-    if let hint { Console.say("hint", hint) }
-  }
-
   /// An error in the command line itself.
   static func usage(_ message: String, hint: String? = nil) -> ToolError {
     ToolError(.usage, message, hint: hint)
