@@ -20,8 +20,8 @@ import Testing
     var scanned: [ID16: [UInt8]] = [:]
     var count = 0
     for part in 0..<3 {
-      try snapshot.forEach(part: part, of: 3, onDamage: recordIssue) { record, _, body in
-        scanned[record.id] = body.array()
+      try snapshot.forEach(part: part, of: 3, onDamage: recordIssue) { record, payload, body in
+        scanned[record.id] = payload.extracting(body).array()
         count += 1
         return true
       }

@@ -36,6 +36,9 @@ private final class StoreModel {
   /// The contents that a power loss may leave: the last durable one, and each that came after it.
   private var possible: [Content] = [[:]]
   private var isLocked = false
+  /// Whether the store keeps evidence, and whether its key is locked too: then no record is written.
+  private let keepsEvidence: Bool
+  private var isEvidenceLocked = false
   /// Snapshots that live, and what each must show.
   private var snapshots: [(snapshot: StoreSnapshot, content: Content)] = []
   /// What an observer was told, and which records there must be by that.
@@ -45,9 +48,11 @@ private final class StoreModel {
   /// What was done, for the message of a failure.
   private(set) var history: [String] = []
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, keepsEvidence: Bool) throws {
     random = SeededGenerator(mixing: seed)
+    self.keepsEvidence = keepsEvidence
     var options = Store.Options()
+    options.keepsEvidence = keepsEvidence
     options.segmentByteCount = 16 << 10
     store = try Store.create(in: disk, unlocking: Self.key, options: options)
     store.observe(subscription)
@@ -62,6 +67,7 @@ private final class StoreModel {
   func run(_ steps: Int) throws {
     for _ in 0..<steps {
       switch random.pick(0..<100) {
+      case 0..<68 where isEvidenceLocked, 92..<94 where isEvidenceLocked: try refuse()
       case 0..<25: try put()
       case 25..<45: try update()
       case 45..<55: try delete()
@@ -85,6 +91,12 @@ private final class StoreModel {
   }
 
   // MARK: - Writing
+
+  /// A store that keeps evidence writes no record while the key of that is locked.
+  private func refuse() throws {
+    guard let id = someID() else { return }
+    try expectLocked { try self.store.write { tx in _ = try tx.delete(Page.self, id) } }
+  }
 
   private func newID() -> RecordID { RecordID(high: random.next(), low: random.next()) }
 
@@ -234,13 +246,14 @@ private final class StoreModel {
 
   private func toggleLock() throws {
     if isLocked { return try unlock() }
-    store.lock(random.oneIn(2) ? .everything : .whenUnlocked)
-    isLocked = true
+    let isAll = random.oneIn(2)
+    store.lock(isAll ? .everything : .whenUnlocked)
+    (isLocked, isEvidenceLocked) = (true, isAll && keepsEvidence)
   }
 
   private func unlock() throws {
     try store.unlock(Self.key)
-    isLocked = false
+    (isLocked, isEvidenceLocked) = (false, false)
   }
 
   private func compact() throws {
@@ -259,6 +272,7 @@ private final class StoreModel {
   private func open() throws {
     snapshots = []
     isLocked = random.oneIn(3)
+    isEvidenceLocked = isLocked && keepsEvidence
     var options = Store.Options()
     options.segmentByteCount = 16 << 10
     store = try Store.open(in: disk, unlocking: isLocked ? nil : Self.key, options: options)
@@ -277,6 +291,7 @@ private final class StoreModel {
     disk = image
     try open()
     try unlock()
+    try audit()
     let found = try readAll()
     guard possible.contains(found) else {
       let differences = possible.map { content in
@@ -316,6 +331,7 @@ private final class StoreModel {
     }
     try expect(try store.get(Page.self, RecordID()) == nil, "a record came from nowhere")
     if isLocked { return }
+    try audit()
     let found = try readAll()
     try expect(found == content, "\(found.count) records instead of \(content.count), or others")
     let long = try store.query(Page.self).filter(\.title) { $0.utf8.count > 20 }.count()
@@ -346,6 +362,13 @@ private final class StoreModel {
     }
   }
 
+  /// What honest use does is never an alarm.
+  private func audit() throws {
+    guard keepsEvidence else { return }
+    let audit = try store.audit()
+    try expect(audit.isSound, "an audit found \(audit.findings.map(\.message))")
+  }
+
   private func expectLocked(_ body: () throws -> Void) throws {
     do { try body() } catch let error as NotelogError where error.code == .locked { return }
     throw ModelError("a locked store did what needs a key")
@@ -365,9 +388,10 @@ private struct ModelError: Error, CustomStringConvertible {
 }
 
 @Suite struct StoreModelTests {
-  @Test func `a store does what a dictionary does, crashes and locks mixed in`() throws {
-    for seed in TestEffort.seeds(150, of: 20_000, orOnly: "NOTELOG_MODEL_SEED") {
-      let model = try StoreModel(seed: seed)
+  @Test(arguments: [false, true])
+  func `a store does what a dictionary does, crashes and locks mixed in`(keepsEvidence: Bool) throws {
+    for seed in TestEffort.seeds(100, of: 20_000, orOnly: "NOTELOG_MODEL_SEED") {
+      let model = try StoreModel(seed: seed, keepsEvidence: keepsEvidence)
       do { try model.run(60) } catch {
         Issue.record(
           "NOTELOG_MODEL_SEED=\(seed): \(error), after \(model.history.suffix(20).joined(separator: ", "))")

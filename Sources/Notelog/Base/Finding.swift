@@ -17,6 +17,9 @@ public struct Finding: Sendable, Hashable {
     case records
     /// What authenticates sealed values; looked at with a key only.
     case tags
+    /// Whether what is shown is what somebody with the key wrote; looked at where the store keeps evidence, with
+    /// the key only.
+    case evidence
   }
 
   /// What kind of finding it is.

@@ -8,6 +8,8 @@ import NotelogStorage
 struct ReadBuffer: ~Copyable {
   var frame = Buffer(capacity: 4096)
   private var bodyRange = 0..<0
+  /// Where the payload ends: behind the body, or the seal behind that.
+  private var end = 0
   private(set) var envelopeRange = 0..<0
   /// The checksum that the payload has to have, as long as nobody has looked, and where the frame is.
   private var unchecked: (checksum: UInt32, place: FrameAddress)?
@@ -43,8 +45,17 @@ struct ReadBuffer: ~Copyable {
     borrowing get { frame.bytes.extracting(envelopeRange) }
   }
 
+  /// What its seal is of.
+  var unsealedPayload: RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound) }
+  }
+
+  /// Its seal; nothing where it has none.
+  var seal: ID16? { end > bodyRange.upperBound ? ID16(frame.bytes, at: bodyRange.upperBound) : nil }
+
   /// Whether all of the record is here.
-  var isWhole: Bool { bodyRange.upperBound <= frame.count }
+  var isWhole: Bool { end <= frame.count }
 
   /// Whether the payload's checksum was looked at.
   var isChecked: Bool { unchecked == nil }
@@ -55,7 +66,7 @@ struct ReadBuffer: ~Copyable {
   mutating func complete() throws(NotelogError) {
     guard !isWhole, let unchecked else { return }
     guard let rest else { throw NotelogError(lost: unchecked.place) }
-    let (start, end) = (frame.count, rest.offset + bodyRange.upperBound - frame.count)
+    let (start, end) = (frame.count, rest.offset + self.end - frame.count)
     var next = rest.offset
     if !rest.segment.isReplaced { next += rest.cache.append(rest.segment.number, next..<end, to: &frame) }
     do throws(NotelogError) {
@@ -74,7 +85,7 @@ struct ReadBuffer: ~Copyable {
   mutating func check() throws(NotelogError) {
     guard let (checksum, place) = unchecked else { return }
     try complete()
-    guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<bodyRange.upperBound)) == checksum
+    guard Checksum.of(frame.bytes.extracting(envelopeRange.lowerBound..<end)) == checksum
     else { throw NotelogError(lost: place) }
     unchecked = nil
   }
@@ -89,17 +100,18 @@ struct ReadBuffer: ~Copyable {
   mutating func copy(_ payload: RawSpan, _ header: FrameHeader, _ envelopeByteCount: Int) -> StoredRecord {
     frame.removeAll()
     frame.append(payload)
-    divide(0..<payload.byteCount, envelopeByteCount: envelopeByteCount)
+    divide(0..<payload.byteCount, envelopeByteCount: envelopeByteCount, header.sealByteCount)
     return StoredRecord(header, isPossiblyStale: false)
   }
 
-  /// Says where in the bytes the payload is, and how it divides into envelope and body, which was checked.
-  mutating func divide(_ payload: Range<Int>, envelopeByteCount: Int) {
+  /// Says where in the bytes the payload is, and how it divides into envelope, body and seal, which was checked.
+  mutating func divide(_ payload: Range<Int>, envelopeByteCount: Int, _ sealByteCount: Int = 0) {
     unchecked = nil
     rest = nil
     isBodyChecked = false
     envelopeRange = payload.lowerBound..<payload.lowerBound + envelopeByteCount
-    bodyRange = envelopeRange.upperBound..<payload.upperBound
+    bodyRange = envelopeRange.upperBound..<payload.upperBound - sealByteCount
+    end = payload.upperBound
   }
 
   /// The same of a record's frame that starts at an offset of the bytes, and whose payload's checksum nobody
@@ -111,10 +123,9 @@ struct ReadBuffer: ~Copyable {
     let payload = payloadStart..<payloadStart + header.payloadByteCount
     let present = payload.clamped(to: payloadStart..<max(payloadStart, frame.count))
     guard frame.count >= payloadStart,
-      let envelopeByteCount = header.hasEnvelope
-        ? Envelope.byteCount(inPayload: frame.bytes.extracting(present)) : 0
+      let body = header.bodyRange(in: frame.bytes.extracting(present))
     else { return false }
-    divide(payload, envelopeByteCount: envelopeByteCount)
+    divide(payload, envelopeByteCount: body.lowerBound, header.sealByteCount)
     unchecked = (header.payloadChecksum, place)
     return true
   }

@@ -50,8 +50,8 @@ extension Store {
     var found: [RecordID] = []
     try journal.snapshot().forEachRecord { entry in
       entry.collection != SchemaRecord.collection && RecordID(entry.id).number >> rest == beginning
-    } _: {
-      if found.count < limit { found.append(RecordID($0.id)) }
+    } _: { entry, _ in
+      if found.count < limit { found.append(RecordID(entry.id)) }
     }
     return found.sorted()
   }
@@ -67,7 +67,7 @@ extension Store {
     try journal.snapshot().forEachRecord { entry in
       if entry.collection != SchemaRecord.collection { numbers.append(RecordID(entry.id).number) }
       return false
-    } _: { _ in
+    } _: { _, _ in
     }
     numbers.sort()
     return { [numbers] id in

@@ -38,8 +38,12 @@ struct RecordEncoder: ~Copyable {
   /// The body's length, once all fields are gathered.
   var bodyByteCount = 0
 
+  /// Whether the record is made of its last version, though all of that may be sealed or encoded anew.
+  private(set) var isOver = false
+
   /// Forgets the last record.
-  mutating func begin() {
+  mutating func begin(over isOver: Bool = false) {
+    self.isOver = isOver
     scratch.wipe()
     // Emptying an array that is empty takes as long.
     if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }

@@ -153,6 +153,8 @@ struct SealingKeys {
   /// Whether the schemas were checked that say what is sealed under which key.
   private let mayBeUsed: Flag
   private var keys: [HeldKey?]
+  /// What records get their seals with, once it was asked for.
+  private var evidenceKeys: EvidenceKeys??
 
   init(_ vault: Vault, _ mayBeUsed: Flag, for plan: CollectionPlan) {
     self.vault = vault
@@ -162,12 +164,21 @@ struct SealingKeys {
 
   /// Gets ready for another transaction: keys that were wiped are forgotten.
   mutating func reset(for plan: CollectionPlan) {
+    evidenceKeys = nil
     if keys.count != plan.fields.count { keys = Array(repeating: nil, count: plan.fields.count) }
     for index in keys.indices {
       guard let held = keys[index] else { continue }
       let isOpen = (try? vault.sealingKey(held.key.reference)) === held.key
       if !isOpen { keys[index] = nil }
     }
+  }
+
+  /// What the records of the transaction get their seals with; nil where the store keeps no evidence.
+  mutating func evidence() throws(NotelogError) -> EvidenceKeys? {
+    if let evidenceKeys { return evidenceKeys }
+    let found = try EvidenceKeys(inForce: vault)
+    evidenceKeys = .some(found)
+    return found
   }
 
   /// The key that a field's value is to be sealed under: the one in force, or that which its record names.

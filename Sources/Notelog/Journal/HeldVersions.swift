@@ -94,7 +94,7 @@ extension Snapshot {
             var frames: [ID16: FooterEntry] = [:]
             var hasOnlyChunks = true
             try walk.forEachFrame(of: range) { (header, _, place) throws(StorageError) in
-              if header.kind.isVersion {
+              if header.kind.isVersion, !header.isState {
                 frames[header.id] = FooterEntry(header, offset: place, envelopeByteCount: 0)
               }
               if header.kind != .chunk { hasOnlyChunks = false }
@@ -125,7 +125,9 @@ extension Snapshot {
     do throws(StorageError) {
       for segment in segments {
         try segment.forEachEntry(upTo: scanEnd(of: segment)) { (entry, _) throws(StorageError) in
-          guard entry.kind.isVersion, last.sequence...max(last.sequence, sequence) ~= entry.sequence else {
+          guard entry.kind.isVersion, entry.id != FrameHeader.stateID,
+            last.sequence...max(last.sequence, sequence) ~= entry.sequence
+          else {
             return
           }
           if entry.sequence > last.sequence {

@@ -314,7 +314,7 @@ extension Journal {
     var batch = Batch()
     batch.publish(change)
     try log.lookUp(&batch)
-    let reservation = try reserveNow(for: batch, .durable)
+    let reservation = try reserveNow(for: &batch, .durable)
     try finish(reservation, &batch, .durable)
   }
 

@@ -30,7 +30,8 @@ extension Journal {
     if batch.isEmpty { return try durability == .durable ? awaitAllDurable() : lastSequence }
     let byteCount = batch.byteCount
     // What the batch replaces may be another process's until the lock is taken.
-    let looksLater = seesAll || options.isLeased
+    let attester = attester.withLock { $0 }
+    let looksLater = seesAll || options.isLeased || attester != nil
     let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
     if !looksLater { try log.lookUp(&batch) }
     let reservation: Log.Reservation
@@ -43,7 +44,10 @@ extension Journal {
         try log.lookUp(&batch)
       }
       try check(batch)
-      reservation = try reserve(for: batch, durability)
+      try attester?.prepare(&batch)
+      reservation = try reserve(for: &batch, durability)
+      // Who comes next adds up what is visible: it need not wait.
+      if attester != nil { try fill(reservation, &batch) }
     }
     try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
@@ -65,7 +69,7 @@ extension Journal {
 
   /// Reserves space for a batch. The caller has the turn.
   private func reserve(
-    for batch: borrowing Batch, _ durability: Durability
+    for batch: inout Batch, _ durability: Durability
   ) throws(NotelogError) -> Log.Reservation {
     let keepsContract = options.compactsAutomatically
     if keepsContract {
@@ -74,19 +78,20 @@ extension Journal {
       waitForRoom(growth)
     }
     defer { if keepsContract { log.space.promise(0) } }
-    do { return try reserveNow(for: batch, durability) } catch {
+    do { return try reserveNow(for: &batch, durability) } catch {
       // What is dead makes room for what is written.
       guard error.code == .full, keepsContract, compactOnFullDisk() else { throw error }
-      return try reserveNow(for: batch, durability)
+      return try reserveNow(for: &batch, durability)
     }
   }
 
   /// Reserves space for a batch, whatever the space contract says.
   func reserveNow(
-    for batch: borrowing Batch, _ durability: Durability
+    for batch: inout Batch, _ durability: Durability
   ) throws(NotelogError) -> Log.Reservation {
     let held = log.enterGate()
     defer { log.leaveGate() }
+    try attester.withLock { $0 }?.seal(&batch, log.state.withLock(waking: .nobody) { $0.nextSequence })
     return try log.reserve(held, for: batch, durability)
   }
 
@@ -109,10 +114,12 @@ extension Journal {
     _ body: (inout Batch) throws -> Result
   ) throws -> Result {
     var batch = Batch()
+    let attester = attester.withLock { $0 }
     let result: Result
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
     let seen: UInt64
+    let byteCount: Int
     do {
       try takeTurn()
       defer { log.turn.leave() }
@@ -121,14 +128,18 @@ extension Journal {
       result = try body(&batch)
       seen = batch.isEmpty && durability == .durable ? try lastWritable() : 0
       try log.lookUp(&batch)
-      reservation = batch.isEmpty ? nil : try reserve(for: batch, durability)
-      if let reservation { numbered(reservation.sequence) }
+      try attester?.prepare(&batch)
+      byteCount = batch.byteCount
+      reservation = batch.isEmpty ? nil : try reserve(for: &batch, durability)
+      if let reservation {
+        numbered(reservation.sequence)
+        if attester != nil { try fill(reservation, &batch) }
+      }
     }
     guard let reservation else {
       try log.awaitDurable(seen)
       return result
     }
-    let byteCount = batch.byteCount
     try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
@@ -163,12 +174,21 @@ extension Journal {
   func finish(
     _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
   ) throws(NotelogError) {
-    do {
-      try log.fill(reservation, with: &batch)
-      batch.removeAll()
-      if durability == .durable { try log.awaitDurable(reservation.sequence) }
-    } catch {
-      // It has its place in the log.
+    if !batch.isEmpty { try fill(reservation, &batch) }
+    if durability == .durable {
+      try withUnknownOutcome { () throws(NotelogError) in try log.awaitDurable(reservation.sequence) }
+    }
+  }
+
+  /// Writes a batch into its place, and empties it.
+  private func fill(_ reservation: Log.Reservation, _ batch: inout Batch) throws(NotelogError) {
+    try withUnknownOutcome { () throws(NotelogError) in try log.fill(reservation, with: &batch) }
+    batch.removeAll()
+  }
+
+  /// What has its place in the log may be done, whatever is thrown.
+  private func withUnknownOutcome(_ body: () throws(NotelogError) -> Void) throws(NotelogError) {
+    do { try body() } catch {
       var failure = error
       failure.outcome = .unknown
       throw failure

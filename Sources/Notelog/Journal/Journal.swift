@@ -20,6 +20,8 @@ final class Journal: Sendable {
   let chunkLoading = Gate()
   /// Who keeps ordered indexes, once somebody does.
   let orderKeeper = Lock<(any OrderKeeper)?>(nil)
+  /// Who adds to transactions what all records add up to, where the store keeps evidence.
+  let attester = Lock<(any Attester)?>(nil)
   /// Held by the writing process, until the journal is closed or lent.
   let lock: Lock<(any StorageFile)?>
   /// While held, the store's lock is not released. Take the turn first.

@@ -62,7 +62,9 @@ final class Snapshot: Sendable {
   /// journal notes the damage.
   func records(in collection: UInt16? = nil) throws(NotelogError) -> [ID16] {
     var ids: [ID16] = []
-    try forEachRecord(where: { collection == nil || $0.collection == collection }) { ids.append($0.id) }
+    try forEachRecord(where: { collection == nil || $0.collection == collection }) { entry, _ in
+      ids.append(entry.id)
+    }
     ids.sort()
     return ids
   }
@@ -70,31 +72,33 @@ final class Snapshot: Sendable {
   /// How many records a collection has, those that can't be read among them; none of them is read.
   func recordCount(in collection: UInt16) throws(NotelogError) -> Int {
     var count = 0
-    try forEachRecord(where: { $0.collection == collection }) { _ in count += 1 }
+    try forEachRecord(where: { $0.collection == collection }) { _, _ in count += 1 }
     return count
   }
 
   /// The same of each collection but those that are known; nothing where there is none.
   func recordCounts(besides known: Set<UInt16>) throws(NotelogError) -> [UInt16: Int] {
     var counts: [UInt16: Int] = [:]
-    try forEachRecord(where: { !known.contains($0.collection) }) { counts[$0.collection, default: 0] += 1 }
+    try forEachRecord(where: { !known.contains($0.collection) }) { entry, _ in
+      counts[entry.collection, default: 0] += 1
+    }
     return counts
   }
 
-  /// Calls `body` with what segments list of some records, as they lie on the disk. `isWanted` is asked of old
+  /// Calls `body` with what segments list of some records, and their envelopes, as they lie on the disk. `isWanted` is asked of old
   /// versions and removed records too; only what it wants is looked up.
   func forEachRecord(
-    where isWanted: (FooterEntry) -> Bool, _ body: (FooterEntry) -> Void
+    where isWanted: (FooterEntry) -> Bool, _ body: (FooterEntry, RawSpan) -> Void
   ) throws(NotelogError) {
     var lastFrames = LastFrames()
     do throws(StorageError) {
       for segment in segments {
         let reading = try segment.forEachEntry(upTo: scanEnd(of: segment)) {
-          (entry, _) throws(StorageError) in
+          (entry, envelope) throws(StorageError) in
           guard entry.kind == .record, isWanted(entry),
             try isVisible(entry, in: segment, &lastFrames)
           else { return }
-          body(entry)
+          body(entry, envelope)
         }
         for damage in reading.allDamages { journal.damageLog.note(damage) }
       }
@@ -106,8 +110,8 @@ extension Journal {
   /// The store as it is now, for as long as it is wanted.
   func snapshot() -> Snapshot { Snapshot(of: self) }
 
-  /// The ids of collection 0's records, in order; of some that were deleted too, perhaps.
-  var listedRecords: [ID16] { catalog.listed.entries.map(\.id) }
+  /// The ids of collection 0's records but the state's, in order; of some that were deleted too, perhaps.
+  var listedRecords: [ID16] { catalog.listed.entries.map(\.id).filter { $0 != FrameHeader.stateID } }
 
 }
 
@@ -115,7 +119,7 @@ extension Journal {
 
 extension Snapshot {
   /// Calls `body` with every record of a collection, or of all, in the order in which they lie on disk: its
-  /// header, its envelope and its body, all checked, until it returns false.
+  /// header, its payload, checked, and where in that its body is, until it returns false.
   ///
   /// - Parameters:
   ///   - collection: The collection; nothing for all.
@@ -127,7 +131,7 @@ extension Snapshot {
   func forEach(
     in collection: UInt16? = nil, part: Int = 0, of partCount: Int = 1,
     onDamage: (Finding) throws -> Void = { _ in },
-    _ body: (StoredRecord, RawSpan, RawSpan) throws -> Bool
+    _ body: (StoredRecord, _ payload: RawSpan, _ body: Range<Int>) throws -> Bool
   ) throws {
     precondition(part >= 0 && part < partCount, "a part is one of the parts")
     let log = journal.damageLog
@@ -145,7 +149,7 @@ extension Snapshot {
 
   private func scan(
     _ segment: Segment, isWhole: Bool, _ collection: UInt16?, through window: inout Buffer,
-    _ onDamage: (Finding) throws -> Void, _ body: (StoredRecord, RawSpan, RawSpan) throws -> Bool
+    _ onDamage: (Finding) throws -> Void, _ body: (StoredRecord, RawSpan, Range<Int>) throws -> Bool
   ) throws -> Bool {
     let index = journal.catalog.index
     // What looking every record up may show, if nothing dies meanwhile. What was whole once, is not looked
@@ -202,12 +206,10 @@ extension Snapshot {
       let payload: RawSpan
       do { payload = try walk.reader.payload(of: header, at: offset) } catch { throw NotelogError(error) }
       let isPossiblyStale = header.sequence < journal.catalog.staleness.below
-      let envelopeByteCount = header.hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
-      guard
-        try body(
-          StoredRecord(header, isPossiblyStale: isPossiblyStale), payload.extracting(0..<envelopeByteCount),
-          payload.extracting(droppingFirst: envelopeByteCount))
-      else { return false }
+      guard let range = header.bodyRange(in: payload) else { continue }
+      guard try body(StoredRecord(header, isPossiblyStale: isPossiblyStale), payload, range) else {
+        return false
+      }
     }
   }
 

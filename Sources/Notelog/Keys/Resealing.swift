@@ -34,10 +34,13 @@ extension Store {
   /// records.
   ///
   /// - Complexity: O(*n*) in the bytes of the store's records.
-  public func countSealedValues() throws -> SealedValueCounts {
+  public func countSealedValues() throws -> SealedValueCounts { try countSealed() }
+
+  /// The same, and where a keeper of evidence is given, seals of records.
+  private func countSealed(_ keeper: EvidenceKeeper? = nil) throws -> SealedValueCounts {
     let stop = Cancellation.flag
     var found = SealedValueCounts()
-    try forEachSealed(in: journal.snapshot(), part: 0, of: 1, damaged: { found.isExact = false }) {
+    try forEachSealed(in: journal.snapshot(), part: 0, of: 1, keeper, damaged: { found.isExact = false }) {
       _, references in
       if stop?.isSet == true { throw CancellationError() }
       for reference in references { found.counts[reference, default: 0] += 1 }
@@ -64,7 +67,9 @@ extension Store {
   public func rotate(_ name: String, _ budget: WorkBudget = .unlimited) throws -> RotationStep {
     try rotations.withLock { (progress: inout [KeyReference: RotationProgress]) throws -> RotationStep in
       var key = try namedKey(name)
-      if vault.keyring.generations(of: key.number).count == 1 { try beginRotation(of: key) }
+      if vault.keyring.generations(of: key.number).count == 1, !key.isEvidence || !hasUnsealedRecords {
+        try beginRotation(of: key)
+      }
       key = try namedKey(name)
       // A process that died may have left the schemas as they were.
       try write(.buffered) { tx in
@@ -113,12 +118,13 @@ extension Store {
 
   /// Gives up the generations under which nothing is, exactly.
   private func retireOldGenerations(of key: Keyring.NamedKey, _ step: inout RotationStep) throws {
-    let counted = try countSealedValues()
+    let counted = try countSealed(key.isEvidence ? evidence.withLock { $0 } : nil)
     guard counted.isExact else {
       step.obstacle = "something in the store can't be read: what is sealed there is not known"
       return
     }
-    let old = vault.keyring.generations(of: key.number).filter { $0 != key.current }
+    var old = vault.keyring.generations(of: key.number).filter { $0 != key.current }
+    if key.isEvidence, hasUnsealedRecords { old.append(KeyReference(rawValue: 0)) }
     let empty = old.filter { counted.counts[$0.rawValue] == nil }
     // A reader may have copied values that were under them, before they were counted. A shipper has the keyring
     // shipped that opens them, of every moment until now.
@@ -143,7 +149,14 @@ extension Store {
         }
         return schema != before
       }
-      try changeKeyring("giving up a generation of a key") { $0.retire(reference) }
+      if key.isEvidence {
+        try touchEvidence { () throws(NotelogError) in
+          try self.evidence.withLock { $0 }?.without(reference.rawValue)
+        }
+      }
+      if reference.rawValue > 0 {
+        try changeKeyring("giving up a generation of a key") { $0.retire(reference) }
+      }
       step.retired.append(reference.rawValue)
     }
     if old.contains(where: { counted.counts[$0.rawValue] != nil && vault.refusal(of: $0) == .elsewhere($0) })
@@ -153,17 +166,20 @@ extension Store {
     step.isFinished = empty.count == old.count
   }
 
-  /// Calls `body` with each record of a part of the segments, and the keys that its sealed values are under.
+  /// Calls `visit` with each record of a part of the segments, and the keys that its sealed values are under; and its seal,
+  /// where a keeper of evidence is given.
   func forEachSealed(
-    in moment: Snapshot, part: Int, of partCount: Int, damaged: () -> Void,
-    _ body: (StoredRecord, [UInt32]) throws -> Void
+    in moment: Snapshot, part: Int, of partCount: Int, _ keeper: EvidenceKeeper? = nil, damaged: () -> Void,
+    _ visit: (StoredRecord, [UInt32]) throws -> Void
   ) throws {
-    try moment.forEach(part: part, of: partCount, onDamage: { _ in damaged() }) { record, _, bytes in
+    let state = try keeper?.load(moment).state
+    try moment.forEach(part: part, of: partCount, onDamage: { _ in damaged() }) { record, payload, body in
       guard record.collection != SchemaRecord.collection else { return true }
       do {
-        let entries = try RecordBody(checking: bytes).entries()
-        let references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
-        if !references.isEmpty { try body(record, references) }
+        let entries = try RecordBody(checking: payload.extracting(body)).entries()
+        var references = entries.compactMap { $0.flags.contains(.sealed) ? $0.keyReference : nil }
+        if let state { references.append(state.reference(of: record.revision)) }
+        if !references.isEmpty { try visit(record, references) }
       } catch let error as NotelogError where error.code == .damaged { damaged() }
       return true
     }
@@ -182,6 +198,8 @@ struct Resealing {
 
   private let store: Store
   private let old: Set<UInt32>
+  /// Where the key is that of the evidence.
+  private let evidence: EvidenceKeeper?
   private let budget: WorkBudget
   private var spent = 0
 
@@ -189,6 +207,7 @@ struct Resealing {
     self.store = store
     let old = store.vault.keyring.generations(of: key.number).filter { $0 != key.current }
     self.old = Set(old.map(\.rawValue))
+    evidence = key.isEvidence ? store.evidence.withLock { $0 } : nil
     self.budget = budget
   }
 
@@ -222,8 +241,9 @@ struct Resealing {
     let segments = moment.segments
     for part in segments.indices.reversed() where !state.resealed.contains(segments[part].number) {
       var found: [(id: ID16, collection: UInt16)] = []
-      try store.forEachSealed(in: moment, part: part, of: segments.count, damaged: {}) { record, references in
-        guard !state.failed.contains(record.id), references.contains(where: old.contains) else { return }
+      try store.forEachSealed(in: moment, part: part, of: segments.count, evidence, damaged: {}) {
+        record, references in
+        guard !state.failed.contains(record.id), references.contains(where: isOld) else { return }
         found.append((record.id, record.collection))
       }
       spent += segments[part].byteCount / 64
@@ -298,7 +318,7 @@ struct Resealing {
       let chunks = try ChunkOpener(store.opener, entry, in: stored.body.rawSpan, of: id, index, plan)
       large[chunks.reference.value] = try resealed(chunks)
     }
-    return entries.isEmpty ? nil : (stored.body.count, large)
+    return try entries.isEmpty && !hasOldSeal(stored) ? nil : (stored.body.count, large)
   }
 
   /// Writes a record's next version, with its values sealed anew. One that has none under an old generation
@@ -338,10 +358,21 @@ struct Resealing {
       else { return nil }
       contents[index] = content
     }
-    guard !entries.isEmpty else { return 0 }
+    let hasOldSeal = try hasOldSeal(stored)
+    guard hasOldSeal || !entries.isEmpty else { return 0 }
     tx.prepare(plan)
     try tx.merge(id, over: stored, plan, changed: Set(contents.keys), contents) { _, _ in }
     return max(1, contents.count)
+  }
+
+  /// Whether a value, or a seal, is to be made anew; 0 is of records that have no seal yet.
+  private func isOld(_ reference: UInt32) -> Bool {
+    old.contains(reference) || reference == 0 && evidence != nil
+  }
+
+  private func hasOldSeal(_ stored: OwnedRecord) throws(NotelogError) -> Bool {
+    guard let evidence else { return false }
+    return isOld(try evidence.load().state.reference(of: stored.revision))
   }
 
   private func plan(_ collection: UInt16) -> CollectionPlan? {

@@ -22,6 +22,7 @@ extension Store {
   ///   read or made.
   public func createKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool = false) throws {
     try makeKey(name, keyClass, isShreddable: isShreddable)
+    try? touchEvidence()
   }
 
   private func makeKey(_ name: String, _ keyClass: KeyClass, isShreddable: Bool) throws(NotelogError) {
@@ -61,6 +62,7 @@ extension Store {
       guard !key.isShredded else { return }
       try putInForce(place) { $0.shred(key) }
     }
+    try? touchEvidence()
   }
 
   private func effaceableFile(_ number: UInt16) -> EffaceableFile {

@@ -174,6 +174,7 @@ extension Store {
       journal: journal, storage: storage, vault: vault, finding: TwinFinding(),
       schemas: try SchemaCopies(of: journal, and: SchemaFile(storage: storage)), events: events)
     store.trustSchemas(true)
+    if options.keepsEvidence { try store.makeEvidence() }
     store.beginFollowing()
     store.beginSharing(options)
     events?.tell(.opened(wasClosed: true))
@@ -196,7 +197,7 @@ extension Store {
       let schemas = try SchemaCopies(of: journal, and: file, vault)
       let store = Store(
         journal: journal, storage: storage, vault: vault, finding: found.finding,
-        schemas: schemas, events: events)
+        schemas: schemas, head: options.head, events: events)
       store.beginFollowing()
       if let credential { try store.unlock(credential, "unlocking the store") }
       try store.compareSchemas(of: options.recordTypes)

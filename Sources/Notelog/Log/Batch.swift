@@ -38,10 +38,16 @@ struct Batch: ~Copyable {
   /// Whether it has records or deletions.
   var hasVersions: Bool { frames.contains { $0.header.kind.isVersion } }
 
+  /// Whether it is to say what all records add up to, though it changes none.
+  var isTouch = false
+
+  /// What the seals of its records are made with; 0 where they have none.
+  var sealReference: UInt32 = 0
+
   /// The collection of all of them; nothing where there are several.
   var collection: UInt16? {
     var collection: UInt16?
-    for frame in frames where frame.header.kind.isVersion {
+    for frame in frames where frame.header.kind.isVersion && !frame.header.isState {
       guard collection == nil || collection == frame.header.collection else { return nil }
       collection = frame.header.collection
     }
@@ -53,6 +59,7 @@ struct Batch: ~Copyable {
     buffer.removeAll()
     frames.removeAll(keepingCapacity: true)
     lastFrames = nil
+    sealReference = 0
   }
 
   /// Takes back what was added since it held so many frames.
@@ -72,19 +79,38 @@ struct Batch: ~Copyable {
   ///   - collection: Its collection.
   ///   - envelopeByteCount: The envelope's length; 0 for none.
   ///   - bodyByteCount: The body's length.
+  ///   - hasSeal: Whether a seal follows.
+  ///   - carries: Whether some of the record's last version is in it.
   ///   - write: Fills in exactly the bytes of both, all zero before. A malformed envelope is a programmer's
   ///     mistake.
   /// - Throws: What `write` throws; then nothing was added.
   mutating func put<Failure: Error>(
-    _ id: ID16, collection: UInt16, envelopeByteCount: Int = 0, bodyByteCount: Int,
-    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+    _ id: ID16, collection: UInt16, envelopeByteCount: Int = 0, bodyByteCount: Int, hasSeal: Bool = false,
+    carries: Bool = false, _ write: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
     precondition(envelopeByteCount <= FormatLimits.maximumEnvelopeByteCount, "an envelope fits its limit")
     try append(
       FrameHeader(
-        .record, hasEnvelope: envelopeByteCount > 0, collection: collection,
-        payloadByteCount: envelopeByteCount + bodyByteCount, id: id),
+        .record, hasEnvelope: envelopeByteCount > 0, hasSeal: hasSeal, collection: collection,
+        payloadByteCount: envelopeByteCount + bodyByteCount + (hasSeal ? Layout.sealByteCount : 0), id: id),
       envelopeByteCount: envelopeByteCount, write)
+    frames[frames.count - 1].carries = carries
+  }
+
+  /// Takes back what says what all records add up to: a batch for which there was no room has it.
+  mutating func removeState() {
+    if frames.last?.header.isState == true { removeAll(since: frames.count - 1) }
+  }
+
+  /// Fills the payload of the last frame once more.
+  mutating func fillLast<Failure: Error>(
+    _ write: (inout MutableRawSpan) throws(Failure) -> Void
+  ) throws(Failure) {
+    let payload = frames[frames.count - 1].payload
+    var bytes = buffer.mutableBytes
+    var target = bytes.part(payload)
+    try write(&target)
+    frames[frames.count - 1].header.payloadChecksum = Checksum.of(buffer.bytes.extracting(payload))
   }
 
   /// Adds a deletion.
@@ -138,10 +164,7 @@ struct Batch: ~Copyable {
     for frame in frames.reversed() where frame.header.kind.isVersion && frame.header.collection == collection
     {
       guard seen.insert(frame.header.id).inserted, frame.header.kind == .record else { continue }
-      let payload = frame.payload
-      try body(
-        frame.header.id,
-        buffer.bytes.extracting(payload.lowerBound + frame.envelopeByteCount..<payload.upperBound))
+      try body(frame.header.id, buffer.bytes.extracting(frame.body))
     }
   }
 
@@ -159,7 +182,8 @@ struct Batch: ~Copyable {
 
   /// Whether it may take the share of the deletions: then a full disk is no reason to refuse it.
   var takesReserve: Bool {
-    isOfKeys || frames.allSatisfy { $0.header.kind == .tombstone || $0.header.kind == .liveChange }
+    isOfKeys
+      || frames.allSatisfy { [.tombstone, .liveChange].contains($0.header.kind) || $0.header.isState }
   }
 
   /// The index of the frame that an id has in the batch.

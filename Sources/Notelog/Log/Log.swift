@@ -351,6 +351,19 @@ struct Head: Sendable {
   var isTouched: Bool { allocatedEnd > end }
 }
 
+// MARK: - What all records add up to, in each transaction: FORMAT.md §27.
+
+/// Who adds it to a transaction.
+protocol Attester: AnyObject, Sendable {
+  /// Adds a frame for it to a batch whose turn it is, and looks at what the others replace.
+  ///
+  /// - Throws: What refuses the batch, which is as it was.
+  func prepare(_ batch: inout Batch) throws(NotelogError)
+
+  /// Fills that frame, once it is known which sequence number the batch gets.
+  func seal(_ batch: inout Batch, _ sequence: UInt64) throws(NotelogError)
+}
+
 // MARK: - Telling of transactions as they become visible, in their order: FORMAT.md §21.2, INV-T2.
 
 /// Who is told of each transaction once it is visible, before any later one is.
@@ -373,7 +386,7 @@ final class Watch: Sendable {
 
   func tell(_ sequence: UInt64, _ frames: [PendingFrame]) {
     guard watched.load(ordering: .acquiring) else { return }
-    let changes = frames.compactMap { $0.header.kind.isVersion ? $0.header : nil }
+    let changes = frames.compactMap { $0.header.kind.isVersion && !$0.header.isState ? $0.header : nil }
     if !changes.isEmpty { told.withLock { $0.first }?(sequence...sequence, changes) }
   }
 

@@ -73,7 +73,7 @@ extension Store {
   /// For an app that keeps data for years: called now and then, it finds damage while there still is a backup
   /// that has what was damaged. A segment at least is read in each call, so that a round comes to its end.
   /// The segment that is being written to is left out until it is finished;
-  /// `verify(at:unlocking:threadCount:progress:)` reads that too, and sealed values.
+  /// `verify(at:unlocking:head:threadCount:progress:)` reads that too, and sealed values.
   ///
   /// - Parameters:
   ///   - segment: What the call before returned as `next`, also in another opening of the store; nil begins a

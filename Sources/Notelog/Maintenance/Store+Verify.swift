@@ -6,44 +6,48 @@ import NotelogFormat
 import NotelogStorage
 
 extension Store {
-  /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too.
+  /// Reads every byte of a store and checks it; with a credential, every sealed value is opened too, and a store that keeps
+  /// evidence is audited.
   ///
   /// - Parameters:
   ///   - path: The folder's path.
   ///   - credential: What unlocks it; nil checks what can be checked without a key.
+  ///   - head: What was seen of a store that keeps evidence: it may not be older now.
   ///   - threadCount: How many threads share the work.
   ///   - progress: Told, from time to time, how much of how much is done; its answer says whether to go on.
   /// - Returns: What was found. A damaged store is a finding, not an error.
   /// - Throws: `notFound`, `wrongPassword`, `inputOutput`, `unsupportedVersion`, `cancelled`; `busy` where
   ///   others change the store faster than it can be read.
   public static func verify(
-    at path: String, unlocking credential: Credential? = nil, threadCount: Int = 1,
+    at path: String, unlocking credential: Credential? = nil, head: StoreHead? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Verification {
     precondition(threadCount > 0, "a store is verified by one thread or more")
     let storage = SystemStorage(path: path)
     return try about(
-      storage, verify(in: storage, unlocking: credential, threadCount: threadCount, progress: progress))
+      storage,
+      verify(in: storage, unlocking: credential, head: head, threadCount: threadCount, progress: progress))
   }
 
   static func verify(
-    in storage: any Storage, unlocking credential: Credential?, threadCount: Int = 1,
+    in storage: any Storage, unlocking credential: Credential?, head: StoreHead? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(NotelogError) -> Verification {
     _ = try Creation.refuseUnfinished(in: storage)
     return try ReadingAttempts.verify(storage) { () throws(NotelogError) in
-      try verifyOnce(in: storage, credential, threadCount, progress)
+      try verifyOnce(in: storage, credential, head, threadCount, progress)
     }
   }
 
   /// Verifies a store once, and says which revision came next when it was opened.
   private static func verifyOnce(
-    in storage: any Storage, _ credential: Credential?, _ threadCount: Int,
+    in storage: any Storage, _ credential: Credential?, _ head: StoreHead?, _ threadCount: Int,
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> Verification {
     var options = Options()
     options.isReadOnly = true
     options.acceptsUnprovenDamage = true
+    options.head = head
     let (store, refusal): (Store, NotelogError?)
     do {
       (store, refusal) = try openToVerify(storage, credential, options)
@@ -59,7 +63,15 @@ extension Store {
     }
     var verification = Verification()
     verification.wasUnlocked = credential != nil && refusal == nil
-    do throws(NotelogError) { try verification.check(storage, store, threadCount, progress) } catch {
+    do throws(NotelogError) {
+      try verification.check(storage, store, threadCount, progress)
+      verification.keepsEvidence = store.keepsEvidence || head != nil
+      if verification.keepsEvidence, store.isUnlocked {
+        let audit = try store.makeAudit()
+        for finding in audit.findings { verification.add(finding) }
+        verification.audit = audit
+      }
+    } catch {
       // The error that stopped the work is the one to report.
       try? store.close()
       throw error
@@ -125,7 +137,9 @@ extension Verification {
     self = try Journal.verifyOnce(storage, threadCount: threadCount, progress: progress) { inspect in
       guard let store else { return inspect { _, _, _ in } }
       var verifier = RecordVerifier(store)
-      inspect { verifier.check($0, $1, $2) }
+      inspect { record, payload, body in
+        verifier.check(record, payload.extracting(first: body.lowerBound), payload.extracting(body))
+      }
       let found = verifier.found
       parts.withLock { $0.append(found) }
     }

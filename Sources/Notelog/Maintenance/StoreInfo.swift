@@ -140,7 +140,7 @@ extension Store {
     let keyring = vault.keyring
     let keptSeconds = journal.log.branch.keptSeconds
     // They are listed in memory, also when the store is closed.
-    let own = journal.listedRecords.count
+    let own = journal.catalog.listed.entries.count
     let others = [FileName.index, KeyringFiles.name, KeyringFiles.copyName, SchemaFile.name]
     let written = others.reduce(0) { $0 + journal.byteCount(of: $1) }
     return StoreInfo(

@@ -329,10 +329,10 @@ extension Snapshot {
     damaged: (Finding) throws -> Void, _ body: (ScannedRecord) throws -> Bool
   ) throws {
     let stop = Cancellation.flag
-    try forEach(in: collection, part: part, of: partCount, onDamage: damaged) { record, _, bytes in
+    try forEach(in: collection, part: part, of: partCount, onDamage: damaged) { record, payload, range in
       let scanned: ScannedRecord
       do throws(NotelogError) {
-        scanned = ScannedRecord(record, try RecordBody(checking: bytes))
+        scanned = ScannedRecord(record, try RecordBody(checking: payload.extracting(range)))
       } catch {
         try damaged(Finding(error, RecordID(record.id)))
         return true

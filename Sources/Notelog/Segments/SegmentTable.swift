@@ -193,10 +193,17 @@ struct PendingFrame: BitwiseCopyable {
   var header: FrameHeader
   var start: Int
   var envelopeByteCount: Int
+  /// Whether some of the record's last version is in it, as it was.
+  var carries = false
 
   /// Where its payload is in the bytes that it is laid out in.
   var payload: Range<Int> {
     let payloadStart = start + Layout.frameHeaderByteCount
     return payloadStart..<payloadStart + header.payloadByteCount
+  }
+
+  /// Where its body is.
+  var body: Range<Int> {
+    payload.lowerBound + envelopeByteCount..<payload.upperBound - header.sealByteCount
   }
 }

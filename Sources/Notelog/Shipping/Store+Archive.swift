@@ -241,23 +241,26 @@ extension Store {
   ///   - moment: The moment.
   ///   - branch: The first digits of the branch; nil where only one has that moment.
   ///   - credential: What unlocks the store; nil checks what can be checked without a key.
+  ///   - head: What was seen of a store that keeps evidence: the moment may not be older.
   ///   - threadCount: How many threads share the work.
   ///   - progress: Told, from time to time, how much of how much is done; its answer says whether to go on.
   /// - Returns: What was found. A damaged archive is a finding, not an error.
   /// - Throws: What `restore` throws of the moment; `wrongPassword`, `inputOutput`, `cancelled`.
   public static func verify(
     _ archive: any Archive, at moment: ArchiveMoment = .newest, branch: String? = nil,
-    unlocking credential: Credential? = nil, threadCount: Int = 1,
+    unlocking credential: Credential? = nil, head: StoreHead? = nil, threadCount: Int = 1,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Verification {
     precondition(threadCount > 0, "an archive is verified by one thread or more")
     let plan = try ArchivePlan(archive)
     return try verify(
-      plan, plan.view(of: moment, on: prefix(branch)), unlocking: credential, threadCount, progress)
+      plan, plan.view(of: moment, on: prefix(branch)), unlocking: credential, head: head, threadCount,
+      progress)
   }
 
   static func verify(
-    _ plan: ArchivePlan, _ view: ArchiveView, unlocking credential: Credential?, _ threadCount: Int,
+    _ plan: ArchivePlan, _ view: ArchiveView, unlocking credential: Credential?, head: StoreHead? = nil,
+    _ threadCount: Int,
     _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) throws(NotelogError) -> Verification {
     let (keyring, further): (Keyring?, [Finding])
@@ -269,7 +272,8 @@ extension Store {
     var verification = Verification()
     do throws(NotelogError) {
       verification = try verify(
-        in: view.with(keyring?.bytes), unlocking: credential, threadCount: threadCount, progress: progress)
+        in: view.with(keyring?.bytes), unlocking: credential, head: head, threadCount: threadCount,
+        progress: progress)
     } catch {
       // An archive of which too little is left to be a store is a finding too.
       guard [.damaged, .notFound].contains(error.code) else { throw error }

@@ -82,12 +82,14 @@ public enum Credential: Sendable, Opaque, CustomStringConvertible {
 extension Credential {
   private static let letters = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let prefix: [UInt8] = [21, 1]
+  /// Of a head: H1.
+  static let headPrefix: [UInt8] = [17, 1]
   private static let checkCount = 6
   private static let bodyCount = 52
   private static let groupSize = 6
 
   /// The text of a recovery key's 32 bytes.
-  static func recoveryText(_ bytes: [UInt8]) -> String {
+  static func recoveryText(_ bytes: [UInt8], _ prefix: [UInt8] = prefix) -> String {
     precondition(bytes.count == 32)
     var symbols = prefix + regrouped(bytes + [0], from: 8, to: 5)
     symbols += checksum(symbols)
@@ -103,6 +105,14 @@ extension Credential {
   /// - Throws: `invalidArgument` where a letter was typed wrongly, left out or exchanged: it says in which
   ///   group, where that can be told, but shows no letter.
   public static func recoveryKey(text: String) throws -> Credential {
+    .recoveryKey(try bytes(text, prefix, "recovery key"))
+  }
+
+  /// The 32 bytes of a text that begins with N1 or H1.
+  static func bytes(_ text: String, _ prefix: [UInt8], _ what: String) throws(NotelogError) -> [UInt8] {
+    func refusal(_ reason: String) -> NotelogError {
+      NotelogError(.invalidArgument, "the \(what) is not right: \(reason)")
+    }
     var symbols: [UInt8] = []
     for character in text.uppercased().unicodeScalars
     where !" -\u{2010}\u{2011}\u{2013}\n\r\t".unicodeScalars.contains(character) {
@@ -110,7 +120,7 @@ extension Credential {
       let letter: Unicode.Scalar =
         character == "O" ? "0" : character == "I" || character == "L" ? "1" : character
       guard let place = letters.firstIndex(where: { UInt32($0) == letter.value }) else {
-        throw refusal("group \(symbols.count / groupSize + 1) has a letter that no recovery key has")
+        throw refusal("group \(symbols.count / groupSize + 1) has a letter that no \(what) has")
       }
       symbols.append(UInt8(place))
     }
@@ -124,9 +134,9 @@ extension Credential {
       throw refusal("something was typed wrongly in group \(group)")
     }
     guard body.starts(with: prefix), let last = body.last, last & 15 == 0 else {
-      throw refusal("it is no recovery key of this version")
+      throw refusal("it is no \(what) of this version")
     }
-    return .recoveryKey(regrouped(body.dropFirst(prefix.count), from: 5, to: 8))
+    return regrouped(body.dropFirst(prefix.count), from: 5, to: 8)
   }
 
   /// The same bits in groups of another size; what fills none at the end is left out.
@@ -144,10 +154,6 @@ extension Credential {
       }
     }
     return regrouped
-  }
-
-  private static func refusal(_ reason: String) -> NotelogError {
-    NotelogError(.invalidArgument, "the recovery key is not right: \(reason)")
   }
 
   /// Bech32m's checksum (BIP 350), without a prefix before the symbols.

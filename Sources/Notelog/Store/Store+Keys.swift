@@ -64,7 +64,10 @@ extension Store {
     // What another process has stored since they were listed.
     let known = registry.withLock { $0.byNumber.sealed }
     if !known.elementsEqual(schemas, by: ==) { try naming(place, vault.check(known)) }
-    if isUnlocked { trustSchemas(true) }
+    if isUnlocked {
+      trustSchemas(true)
+      evidence.withLock { $0 }?.check()
+    }
     // Closed meanwhile: nothing may stay open.
     if journal.isClosed { vault.lock(everything: true) }
     hub.wake()
@@ -96,6 +99,8 @@ extension Store {
     _ place: String, _ change: (inout Vault.Change) throws(CryptoError) -> Void
   ) throws(NotelogError) {
     try alone { () throws(NotelogError) in try putInForce(place, change) }
+    // Where it can't be noted now, the next transaction does it.
+    try? touchEvidence()
   }
 
   func changeKeyring(
@@ -109,6 +114,7 @@ extension Store {
   /// Only the writing process changes the keyring: another one's may be older, and would undo what was
   /// changed since.
   func alone(_ change: () throws(NotelogError) -> Void) throws(NotelogError) {
+    try evidence.withLock { $0 }?.refuseAlarm()
     let isTaken = try journal.beginExclusive()
     defer { if isTaken { journal.endExclusive() } }
     try keyringChange.withLock { _ throws(NotelogError) in try change() }

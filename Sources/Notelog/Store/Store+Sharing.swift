@@ -91,6 +91,7 @@ extension Store {
       keyringChange.withLock { _ in
         isAnother = vault.follow(found.keyring, other: found.other)
         if isAnother { keyringFinding.withLock { $0 = found.finding } }
+        beginEvidence()
       }
     }
     let revisions = currentSchemaRevisions()

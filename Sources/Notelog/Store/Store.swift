@@ -39,6 +39,8 @@ public final class Store: Sendable, Opaque, CustomStringConvertible {
   let rotations = Lock<[KeyReference: RotationProgress]>([:])
   /// What the two places of the schemas were like when the store was opened.
   let schemaFinding: SchemaFinding
+  /// What keeps the store's evidence, where it keeps any.
+  let evidence = Lock<EvidenceKeeper?>(nil)
   /// What tells the observer of events, where there is one.
   let events: EventTeller?
   /// The thread that gives the lock back and takes in what others commit, where one is wanted.
@@ -46,7 +48,7 @@ public final class Store: Sendable, Opaque, CustomStringConvertible {
 
   init(
     journal: Journal, storage: any Storage, vault: Vault, finding: TwinFinding,
-    schemas: SchemaCopies, events: EventTeller? = nil
+    schemas: SchemaCopies, head: StoreHead? = nil, events: EventTeller? = nil
   ) {
     self.events = events
     self.journal = journal
@@ -57,6 +59,7 @@ public final class Store: Sendable, Opaque, CustomStringConvertible {
     schemaFinding = schemas.finding
     register(schemas)
     journal.orderKeeper.withLock { $0 = indexes }
+    beginEvidence(head)
   }
 
   /// Counts the sealed fields that were opened.
@@ -78,7 +81,7 @@ public final class Store: Sendable, Opaque, CustomStringConvertible {
   }
 
   /// What is known to be damaged: what opening found, and what was met since. Opening a store looks at few of
-  /// its bytes, and reading at those it reads; `verify(at:unlocking:threadCount:progress:)` looks at all.
+  /// its bytes, and reading at those it reads; `verify(at:unlocking:head:threadCount:progress:)` looks at all.
   ///
   /// - Complexity: O(1) for a sound store, O(*n*) in the records of a damaged one.
   public var damage: DamageReport {

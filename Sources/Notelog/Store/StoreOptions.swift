@@ -66,6 +66,13 @@ extension Store {
     /// their times then. It takes the space of all that is written in that time; `Store.purge(progress:)` gives
     /// it back before.
     public var keepsVersions: Duration?
+    /// Whether a store that is created keeps evidence, for good: then `Store.audit()` tells whether somebody
+    /// without the key changed, added, dropped or brought back anything. Its records are written only while it is
+    /// unlocked, or was since the process began.
+    public var keepsEvidence = false
+    /// What was seen of the store when it was used here last (`Store.head()`): it may not be older now, nor lack
+    /// what was written here.
+    public var head: StoreHead?
     /// Where this device's secret is: keys that are always open, or used on this device only, need it.
     public var deviceSecret = DeviceSecret.standard
     /// What is told of the store's events: opened, recovered, compacted, damaged, slow, closed. It is called

@@ -139,8 +139,12 @@ struct OrderComparison: Sendable {
 
   /// The orders of a checkpoint, as far as it is still there.
   init(of checkpoint: CheckpointFile?, in storage: any Storage) {
+    self.init(of: checkpoint.map { StoredOrder.all(behind: $0.head, in: storage) } ?? [])
+  }
+
+  init(of orders: [StoredOrder]) {
     hash = FingerprintKey(low: JournalOptions().random(), high: JournalOptions().random())
-    orders = checkpoint.map { StoredOrder.all(behind: $0.head, in: storage) } ?? []
+    self.orders = orders
     keys = orders.map { _ in [] }
   }
 

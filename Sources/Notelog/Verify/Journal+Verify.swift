@@ -5,9 +5,9 @@ import NotelogFormat
 import NotelogStorage
 
 extension Journal {
-  /// What looks into records while they are verified: called with each current one that is whole, its
-  /// envelope, which is empty where it has none, and its body.
-  typealias Inspector = (StoredRecord, _ envelope: RawSpan, _ body: RawSpan) -> Void
+  /// What looks into records while they are verified: called with each current one that is whole, its payload,
+  /// and where in that its body is.
+  typealias Inspector = (StoredRecord, _ payload: RawSpan, _ body: Range<Int>) -> Void
 
   /// Reads every byte of a store and checks it, if need be more than once: beside a writer, what was found is
   /// of one moment.
@@ -146,9 +146,9 @@ extension Examination {
             let number = part[start + next]
             do throws(StorageError) {
               let (segment, found) = tasks[number]
-              let outcome = try verify(segment, found, catalog, through: &window) { record, envelope, body in
-                orders.add(record, envelope)
-                inspect(record, envelope, body)
+              let outcome = try verify(segment, found, catalog, through: &window) { record, payload, body in
+                orders.add(record, payload.extracting(first: body.lowerBound))
+                inspect(record, payload, body)
               }
               outcomes.withLock { $0.parts[number] = outcome }
             } catch {
@@ -188,10 +188,9 @@ extension Examination {
         let place = FrameAddress(segment: number, offset: place)
         guard try index.contains(index.fingerprint(of: header.id), at: place) else { return }
       }
-      let envelopeByteCount = header.hasEnvelope ? Int(payload.load(UInt16.self, at: 0)) : 0
+      guard let body = header.bodyRange(in: payload) else { return }
       inspect(
-        StoredRecord(header, isPossiblyStale: header.sequence < possiblyStaleBelow),
-        payload.extracting(0..<envelopeByteCount), payload.extracting(droppingFirst: envelopeByteCount))
+        StoredRecord(header, isPossiblyStale: header.sequence < possiblyStaleBelow), payload, body)
     }
     var outcome = verifier.outcome
     outcome.lost = []

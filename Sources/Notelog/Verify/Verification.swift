@@ -43,6 +43,11 @@ public struct Verification: Sendable {
   public internal(set) var shreddedCount = 0
   /// The segment that a scrub goes on with; nil where its round has come to its end.
   public internal(set) var next: Int?
+  /// Whether the store keeps evidence.
+  public internal(set) var keepsEvidence = false
+  /// What the audit of a store that keeps evidence found, which is among the findings too; nil where no credential was
+  /// given.
+  public internal(set) var audit: Audit?
   /// Of an archive, how many objects the moment consists of, the keyring not counted; nil for a store.
   public internal(set) var archivedObjectCount: Int?
   /// Of an archive, the last transaction of the moment; nil for a store.
@@ -86,6 +91,19 @@ public struct Verification: Sendable {
     lockedCount += part.lockedCount
     shreddedCount += part.shreddedCount
   }
+}
+
+/// What an audit found.
+public struct Audit: Sendable {
+  /// The transaction that the store's evidence is of.
+  public internal(set) var revision: UInt64 = 0
+  var commitTime: UInt64 = 0
+  /// How many records were looked at.
+  public internal(set) var recordCount = 0
+  /// What is not as somebody with the key wrote it, or can't be told.
+  public internal(set) var findings: [Finding] = []
+  /// Whether what the store shows is exactly what it held at that revision.
+  public var isSound: Bool { !findings.contains(where: \.isDamage) }
 }
 
 extension [Finding] {

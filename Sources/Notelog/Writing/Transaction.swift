@@ -300,7 +300,7 @@ extension Transaction {
     _ uploaded: [Int: SealedContent] = [:], dropping dropped: Set<Int> = [],
     encoding encode: (Int, inout Buffer) throws -> Void
   ) throws(NotelogError) {
-    encoder.begin()
+    encoder.begin(over: stored != nil)
     func add(_ index: Int, to encoder: inout RecordEncoder) throws(NotelogError) {
       if let content = uploaded[index] { return encoder.add(content, index) }
       try encoder.add(index, of: plan) { try encode(index, &$0) }
@@ -420,17 +420,29 @@ extension RecordEncoder {
       ).of(id)
     }
     let count = batch.count
+    let evidence = try keys.evidence()
+    let collection = plan.schema.collection
     do throws(NotelogError) {
       try writeChunks(id, of: plan, keys: &keys, nonces: &nonces, into: &batch)
       try batch.put(
-        id.bytes, collection: plan.schema.collection, envelopeByteCount: envelopeByteCount,
-        bodyByteCount: bodyByteCount
+        id.bytes, collection: collection, envelopeByteCount: envelopeByteCount,
+        bodyByteCount: bodyByteCount, hasSeal: evidence != nil,
+        carries: evidence != nil && isOver
       ) { (bytes: inout MutableRawSpan) throws(NotelogError) in
         var envelope = bytes.part(0..<envelopeByteCount)
         if envelopeByteCount > 0 { writeEnvelope(plan, into: &envelope) }
-        var body = bytes.part(from: envelopeByteCount)
+        let end = envelopeByteCount + bodyByteCount
+        var body = bytes.part(envelopeByteCount..<end)
         try write(id, of: plan, keys: &keys, nonces: &nonces, into: &body)
+        guard let evidence else { return }
+        let seal: ID16
+        do throws(CryptoError) {
+          seal = try evidence.seal(
+            id.bytes, collection, hasEnvelope: envelopeByteCount > 0, bytes.bytes.extracting(first: end))
+        } catch { throw NotelogError(crypto: error, "record \(id)") }
+        seal.write(into: &bytes, at: end)
       }
+      if let evidence { batch.sealReference = evidence.reference }
     } catch {
       // The chunks of a record that isn't there would be nobody's.
       batch.removeAll(since: count)

@@ -76,6 +76,7 @@ extension Transaction {
       if versions.count > 1, versions[1].entry.kind == .record {
         var buffer = ReadBuffer()
         let found = try moment.read(versions[1], into: &buffer)
+        try store.evidence.withLock { $0 }?.check(found, buffer)
         guard let stored = try OwnedRecord(found, in: plan.number, buffer) else {
           throw NotelogError(.damaged, "record \(id) was one of another collection before").of(id)
         }

@@ -33,7 +33,7 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
     let counted = store.info().byteCount <= countedByteCount ? try store.countSealedValues() : nil
     // Afterwards: counting may have come upon damage.
     let info = store.info()
-    try call.print(report(call, info, store.damage, counts, counted))
+    try call.print(report(call, store, info, counts, counted))
     if info.verdict.isDamaged, store.damage.verdict == .sound {
       Console.say("hint", "'notelog verify \(call.store)' says what is damaged")
     }
@@ -42,10 +42,11 @@ private func showInfo(_ call: Invocation) throws -> ExitCode {
 }
 
 private func report(
-  _ call: Invocation, _ info: StoreInfo, _ damage: DamageReport,
+  _ call: Invocation, _ store: Store, _ info: StoreInfo,
   _ collections: [(collection: DynamicCollection, recordCount: Int)],
   _ sealed: SealedValueCounts?
 ) throws -> Report {
+  let damage = store.damage
   var report = Report(width: 12)
   report.row("store", info.id, ["id": info.id])
   let kept = info.keepsVersions
@@ -65,6 +66,11 @@ private func report(
   report.row(
     "condition", "\(info.verdict.condition), \(info.wasClosed ? "closed in order" : "not closed in order")",
     ["condition": info.verdict.condition, "damage": verdict, "closedInOrder": info.wasClosed])
+  let look = try? store.audit(lookingAtRecords: false)
+  let isKept = store.keepsEvidence
+  report.row(
+    "evidence", isKept ? "kept\(look?.asOf ?? "; as of when, a key tells")" : nil,
+    ["keepsEvidence": isKept, "evidenceRevision": look?.revision, "evidenceTime": look?.time?.shown])
   report.row("format", "version \(info.formatVersion)")
   report.row("floor", "segment \(info.floor.segment), offset \(info.floor.offset)")
   report.row("keyring", info.keyring, ["keyring": info.keyring])

@@ -19,7 +19,7 @@ extension Command {
       With --empty it has no collection: for an app, which makes its own, or for 'import --from', which makes one of a table.
       """,
     positionals: [.store],
-    options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes, keepVersions],
+    options: [schemaFile, empty, .scryptLogN, .segmentSize, commitTimes, keepVersions, evidence],
     examples: ["notelog init my.notelog": "asks for a password, and makes the store"],
     run: done(makeStore))
 
@@ -35,6 +35,12 @@ extension Command {
     long: "keep-versions", value: "TIME",
     help:
       "keep each version for TIME after it was changed or removed, like 12h or 30d, and the times of commits; the store takes the space of all that is written in TIME"
+  )
+
+  fileprivate static let evidence = Option(
+    long: "evidence",
+    help:
+      "keep evidence: what somebody without the key does to the files is noticed; records are written with a key only"
   )
 
   fileprivate static let empty = Option(long: "empty", help: "make no collection")
@@ -59,6 +65,7 @@ private func makeStore(_ call: Invocation) throws {
   options.segmentByteCount = try call.segmentByteCount()
   options.keepsCommitTimes = call.has(Command.commitTimes)
   options.keepsVersions = try call.seconds(of: Command.keepVersions).map { .seconds(Int64($0)) }
+  options.keepsEvidence = call.has(Command.evidence)
   if let path = call.value(of: .deviceSecret) { options.deviceSecret = .file(path) }
   // What stands in the way is said before a password is asked for.
   if try SecretSource.option(of: call) == nil,
@@ -72,6 +79,7 @@ private func makeStore(_ call: Invocation) throws {
   let store = try Store.create(at: call.store, unlocking: credential, options: options) { store in
     try store.createCollections(collections)
   }
+  KnownHeads(of: store.id, at: call.store).remember(store)
   try store.close()
   if given == nil {
     Console.say("note", "whoever loses the password loses what is sealed: nobody can bring it back")

@@ -1,4 +1,4 @@
-// `notelog key list STORE`, `key add`, `key rotate`, `key shred` and `key recovery`, and `key grant`.
+// `notelog key list STORE`, `key add`, `key rotate`, `key shred`, `key recovery`, `key grant` and `key evidence`.
 import Notelog
 
 extension Command {
@@ -54,6 +54,16 @@ extension Command {
       .store, Positional(name: "NAME", completion: .keys, repeats: true, help: "the keys' names"),
     ],
     options: [.newPasswordFile, .scryptLogN, .yes], run: done(grantKeys))
+
+  static let keyEvidence: Command = Command(
+    words: ["key", "evidence"], summary: "keep evidence of what the store holds, from now on",
+    discussion: """
+      Each record gets a seal, and each transaction a sealed sum of all records: verify tells then whether somebody without the key changed, added, dropped or
+      put back anything. What was done before it does not tell. Records are written only by whoever has the key then, and this can't be undone.
+
+      It may be interrupted, and goes on when it is called again. The key that it makes is rotated as any other: 'notelog key rotate STORE \(Store.evidenceKeyName)'.
+      """,
+    positionals: [.store], options: [.json], run: keepEvidence)
 
   fileprivate static let keyClass = Option(
     long: "class", value: "CLASS", completion: KeyClass.allCases.map(\.rawValue),
@@ -143,24 +153,9 @@ private func rotateKey(_ call: Invocation) throws -> ExitCode {
   ) { store, _, _ in
     if call.has(Command.startAnew) { try store.beginRotation(of: name) }
     let total = try store.countSealedValues().counts.values.reduce(0, +)
-    var (resealed, retired): (Int, [UInt32]) = (0, [])
-    let last = try withProgress("sealing anew", unit: "values") { progress in
-      while true {
-        let step: RotationStep
-        do { step = try store.rotate(name, .bytes(1 << 20)) } catch let error as NotelogError
-          where error.code == .full || error.code == .inputOutput
-        {
-          Console.say(
-            "note", "what is sealed anew stays so: 'key list' says how much is left, and 'key rotate' goes on"
-          )
-          throw error
-        }
-        resealed += step.resealedCount
-        retired += step.retired
-        let isStuck = step.obstacle != nil || (step.failedCount > 0 && step.resealedCount == 0)
-        if step.isFinished || isStuck || !progress(resealed, total) { return step }
-      }
-    }
+    let (last, resealed, retired) = try inSteps(
+      "values", total, orSaying: "'key list' says how much is left, and 'key rotate' goes on"
+    ) { try store.rotate(name, .bytes(1 << 20)) }
     if last.isFinished { _ = try withProgress("compacting") { try store.purge(progress: $0) } }
     if Interrupt.isRequested { throw ToolError.interrupted }
     let numbers = retired.map(String.init).joined(separator: ", ")
@@ -172,18 +167,62 @@ private func rotateKey(_ call: Invocation) throws -> ExitCode {
       or: [
         "resealed": resealed, "generation": last.generation, "retired": retired, "finished": last.isFinished,
       ])
-    if last.failedCount > 0, let obstacle = last.obstacle {
-      // They are sound, and closed.
-      Console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: \(obstacle)")
-      return .locked
+    let code = sayRest(of: last)
+    if code != .locked {
+      Console.say("note", "copies of the store that were made before still open with the old key")
     }
-    if let obstacle = last.obstacle { Console.say("warning", "\(obstacle): rotate again later") }
-    if last.failedCount > 0 {
-      Console.say(
-        "error", "\(counted(last.failedCount, "record")) could not be sealed anew: verify the store")
+    return code
+  }
+}
+
+/// Seals anew in steps, until all is done or no step does anything.
+private func inSteps(
+  _ unit: String, _ total: Int, orSaying rest: String, _ step: () throws -> RotationStep
+) throws -> (last: RotationStep, resealed: Int, retired: [UInt32]) {
+  var (resealed, retired): (Int, [UInt32]) = (0, [])
+  let last = try withProgress("sealing anew", unit: unit) { progress in
+    while true {
+      let done: RotationStep
+      do { done = try step() } catch let error as NotelogError
+        where error.code == .full || error.code == .inputOutput
+      {
+        Console.say("note", "what is sealed anew stays so: \(rest)")
+        throw error
+      }
+      resealed += done.resealedCount
+      retired += done.retired
+      let isStuck = done.obstacle != nil || (done.failedCount > 0 && done.resealedCount == 0)
+      if done.isFinished || isStuck || !progress(resealed, total) { return done }
     }
-    Console.say("note", "copies of the store that were made before still open with the old key")
-    return last.failedCount > 0 ? .damage : .done
+  }
+  return (last, resealed, retired)
+}
+
+/// Says what was not sealed anew, and what that means for the exit code.
+private func sayRest(of last: RotationStep) -> ExitCode {
+  if last.failedCount > 0, let obstacle = last.obstacle {
+    // They are sound, and closed.
+    Console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: \(obstacle)")
+    return .locked
+  }
+  if let obstacle = last.obstacle { Console.say("warning", "\(obstacle): rotate again later") }
+  if last.failedCount > 0 {
+    Console.say("error", "\(counted(last.failedCount, "record")) could not be sealed anew: verify the store")
+  }
+  return last.failedCount > 0 ? .damage : .done
+}
+
+private func keepEvidence(_ call: Invocation) throws -> ExitCode {
+  try call.withStore(.required) { store in
+    let total = store.info().recordCount
+    let (last, count, _) = try inSteps("records", total, orSaying: "'key evidence' goes on") {
+      try store.keepEvidence(.bytes(1 << 20))
+    }
+    if Interrupt.isRequested { throw ToolError.interrupted }
+    try call.print(
+      "\(counted(count, "record")) sealed; evidence is \(last.isFinished ? "kept of all" : "not kept of all yet")",
+      or: ["sealed": count, "finished": last.isFinished])
+    return sayRest(of: last)
   }
 }
 

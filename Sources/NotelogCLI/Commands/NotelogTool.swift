@@ -47,11 +47,11 @@ extension CommandTable {
     commands: [
       .initialize, .add, .get, .set, .edit, .remove, .list, .search, .history, .undo, .dump, .watch,
       .importRecords, .export, .verify, .compact, .info, .salvage, .backup, .ship, .restore, .expired,
-      .accept, .unlock, .lock,
+      .accept, .head, .unlock, .lock,
       .agentStatus, .agentLock,
       .agentStop, .agent,
       .passwordAdd, .passwordChange, .passwordRemove, .keyList, .keyAdd, .keyRotate,
-      .keyShred, .keyRecovery, .keyGrant, .schemaShow, .schemaAdd, .schemaSeal, .schemaRename,
+      .keyShred, .keyRecovery, .keyGrant, .keyEvidence, .schemaShow, .schemaAdd, .schemaSeal, .schemaRename,
       .schemaRetire, .generateMan, .generateCompletions,
     ], hidden: [.complete])
 }

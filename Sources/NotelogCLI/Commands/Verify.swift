@@ -14,20 +14,31 @@ extension Command {
       Records that are lost are named, the first of them; with --json all. Of some only the index knows that they were there: they are
       counted, and get says of their ids that they can't be read.
 
+      With a key, a store that keeps evidence is audited: all records, the keyring and the schemas are compared with what somebody with the key wrote down that
+      they are. Whether the store as a whole is an earlier moment, only a head tells: the one that --head gives, or that the tool remembers of this path.
+
       An archive's folder is verified as the store that it would be restored to: its newest moment, or the one that --at, --revision and --branch name.
       """,
-    positionals: [.store], options: [.unlock] + Option.moment + [.json],
+    positionals: [.store], options: [.unlock, givenHead] + Option.moment + [.json],
     examples: ["notelog verify my.notelog": "checks what can be checked without a key"],
     run: verifyStore)
+
+  fileprivate static let givenHead = Option(
+    long: "head", value: "HEAD",
+    help: "compare with what 'notelog head' printed, in the place of what is remembered")
 }
 
 private func verifyStore(_ call: Invocation) throws -> ExitCode {
   try call.checkPath()
   var credential = try SecretSource.given(call)
-  if credential == nil, call.has(.unlock) {
-    credential = try call.keptRoot() ?? SecretSource.ask()
-  }
   let isArchive = FolderArchive.isArchive(at: call.store)
+  let id = isArchive || credential == nil && !call.has(.unlock) ? nil : call.readID()
+  if credential == nil, call.has(.unlock) {
+    credential = try id.flatMap(RootKeeper.find).map { .root($0) } ?? SecretSource.ask()
+  }
+  let head =
+    try call.value(of: Command.givenHead).map { try StoreHead(text: $0) }
+    ?? id.flatMap { KnownHeads(of: $0, at: call.store).head }
   if !isArchive, let option = Option.moment.first(where: call.has) {
     throw ToolError.usage("--\(option.long) is for archives, and '\(call.store)' is none")
   }
@@ -39,8 +50,8 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
       try isArchive
         ? Store.verify(
           FolderArchive(path: call.store), at: call.moment(), branch: call.value(of: .branch),
-          unlocking: credential, progress: progress)
-        : Store.verify(at: call.store, unlocking: credential, progress: progress)
+          unlocking: credential, head: head, progress: progress)
+        : Store.verify(at: call.store, unlocking: credential, head: head, progress: progress)
     }
   } catch {
     let error = ToolError(any: error)
@@ -49,11 +60,20 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
     throw ToolError(.no, error.message, hint: call.remedy)
   }
   var report = found.report
+  if found.audit != nil {
+    report.row(
+      "head",
+      head == nil
+        ? "no head known: whether all of it is an earlier moment, nothing tells"
+        : "compared with the one \(call.has(Command.givenHead) ? "given" : "remembered of this path")",
+      ["headKnown": head != nil])
+  }
   report.row(
     "verdict",
     found.verdict.isDamaged ? Console.styled("damaged", .red) : Console.styled("sound", .green))
   try call.print(report)
   guard found.verdict.isDamaged else { return .done }
+  if !isArchive, !found.isSound(.evidence) { Console.say("hint", DamageHeard.waysOut(call.store)) }
   // What is wrong with an index or a keyring says by itself what can be done.
   let parts: [Finding.Part] = [.structure, .records, .tags]
   if !parts.allSatisfy(found.isSound) {
@@ -64,13 +84,13 @@ private func verifyStore(_ call: Invocation) throws -> ExitCode {
 }
 
 extension Invocation {
-  /// What is kept of the store, where that tells its id.
-  fileprivate func keptRoot() -> Credential? {
+  /// The store's id; nil where it can't be opened.
+  fileprivate func readID() -> RecordID? {
     var options = Store.Options()
     (options.isReadOnly, options.acceptsUnprovenDamage) = (true, true)
     guard let opened = try? Store.open(at: store, options: options) else { return nil }
     defer { try? opened.close() }
-    return RootKeeper.find(opened.id).map { .root($0) }
+    return opened.id
   }
 
   /// What can be done with a damaged store.
@@ -85,8 +105,9 @@ extension Verification {
     var report = Report(width: 11)
     let objects = archivedObjectCount.map { counted($0, "object") }
     report.row("archive", objects.map { "\($0), as of revision \(archivedRevision ?? 0)" })
-    let parts = Finding.Part.allCases.map { part in
-      let word = part == .tags && !wasUnlocked ? "unchecked" : isSound(part) ? "sound" : "damaged"
+    let parts = Finding.Part.allCases.filter { $0 != .evidence || keepsEvidence }.map { part in
+      let isUnchecked = part == .tags && !wasUnlocked || part == .evidence && audit == nil
+      let word = isUnchecked ? "unchecked" : isSound(part) ? "sound" : "damaged"
       return JSONValue.Member(name: part.rawValue, value: .string(word))
     }
     report.add([
@@ -108,6 +129,15 @@ extension Verification {
         ? "\(words(.tags)): \(counted(openedCount, "value")) opened\(locked)"
         : "not checked: \(counted(lockedCount, "sealed value")), no key was given",
       ["opened": openedCount, "locked": lockedCount])
+    if keepsEvidence {
+      let said =
+        isSound(.evidence)
+        ? "nothing added, changed, dropped or put back" : "not what somebody with the key left"
+      report.row(
+        "evidence",
+        audit.map { "\(words(.evidence)): \(said)\($0.asOf)" } ?? "not checked: no key was given",
+        ["evidenceRevision": audit?.revision, "evidenceTime": audit?.time?.shown])
+    }
     let shredded = counted(shreddedCount, "value")
     report.row(
       "shredded",
@@ -148,6 +178,11 @@ extension Verification {
   private func words(_ part: Finding.Part) -> String {
     isSound(part) ? "sound" : Console.styled("damaged", .red)
   }
+}
+
+extension Audit {
+  /// Of when it is, as far as that is known.
+  var asOf: String { time?.shown(isUTC: false).map { ", as of revision \(revision), \($0)" } ?? "" }
 }
 
 extension Verification.LostRecord: JSONRepresentable {

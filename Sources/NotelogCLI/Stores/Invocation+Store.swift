@@ -75,22 +75,33 @@ extension Invocation {
     if let path = value(of: .deviceSecret) { options.deviceSecret = .file(path) }
     options.lockTimeout = .seconds(try number(of: .wait, in: 0...86_400) ?? 5)
     // What stands in the way of opening is said before a password is asked for.
-    var opened = try saying([.notFound: noStore]) { try Store.open(at: store, options: options) }
+    var (heads, elsewhere): (KnownHeads?, String?)
+    func open() throws -> Store {
+      let opened = try Store.open(at: store, options: options)
+      heads = KnownHeads(of: opened.id, at: store)
+      if let head = heads?.head { opened.expect(head) }
+      return opened
+    }
+    var opened = try saying([.notFound: noStore], open)
     let result = Result {
       let isNeeded = keyUse == .required || keyUse == .credential || keyUse == .ifGiven && has(.unlock)
       if isNeeded, credential == nil, try keyUse == .credential || !unlockWithKeptRoot(opened) {
         // Whoever types takes long: the lock is given back.
         if !readOnly { try opened.close() }
         credential = try SecretSource.ask()
-        if !readOnly { opened = try Store.open(at: store, options: options) }
+        if !readOnly { opened = try open() }
       }
       if let credential { try opened.unlock(credential) }
       if !isAsking { credential = nil }
       if !opened.hasKeyring { damage.note(keyring: opened.info().keyring) }
       if isUndoable, command.words != Command.undo.words { _ = try? opened.compactIfDue() }
-      return try body(opened)
+      let value = try body(opened)
+      if opened.isUnlocked, opened.keepsEvidence { elsewhere = heads?.elsewhere }
+      if !readOnly { heads?.remember(opened) }
+      return value
     }
     damage.note(opened.damage)
+    damage.note(alarm: opened.alarm, elsewhere: elsewhere)
     do { try opened.close() } catch {
       // What was acknowledged is on the disk. After another error, that one is to be reported.
       if case .success = result {

@@ -5,8 +5,9 @@ import Synchronization
 
 /// The damage that a command met, whatever else it did.
 final class DamageHeard: Sendable {
-  /// The damage, and why no keyring of the store serves.
-  private let heard = Mutex<(report: DamageReport?, keyring: String?)>((nil, nil))
+  /// The damage, why no keyring of the store serves, what its evidence says that is wrong, and where else it was seen.
+  private let heard = Mutex<(report: DamageReport?, keyring: String?, alarm: String?, elsewhere: String?)>(
+    (nil, nil, nil, nil))
 
   /// Notes how a store was when the command was done with it.
   func note(_ damage: DamageReport) {
@@ -17,9 +18,24 @@ final class DamageHeard: Sendable {
   /// Notes that nothing sealed can be opened, as the keyring is lost.
   func note(keyring reason: String) { heard.withLock { $0.keyring = reason } }
 
+  /// Notes what a store's evidence says that is wrong, where anything is, and where else the store was seen of which nothing
+  /// is known here.
+  func note(alarm: String?, elsewhere: String?) {
+    heard.withLock { ($0.alarm, $0.elsewhere) = (alarm, elsewhere ?? $0.elsewhere) }
+  }
+
+  /// What can be done where a store is not what somebody with the key left.
+  static func waysOut(_ store: String) -> String {
+    "if you put a backup back: 'notelog accept \(store)'; if you did not: 'notelog restore' the newest moment that was shipped, and compare; if it is damaged: 'notelog verify', then 'notelog salvage'"
+  }
+
   /// Says on stderr what was met, and makes of a command's answer the one that says so too.
   func say(after code: ExitCode, _ store: String) -> ExitCode {
-    let (report, reason) = heard.withLock { $0 }
+    let (report, reason, alarm, elsewhere) = heard.withLock { $0 }
+    if let alarm { Console.say("warning", "\(alarm); \(Self.waysOut(store))") }
+    if let elsewhere {
+      Console.say("note", "the store was last seen at '\(elsewhere)': here it was compared with nothing")
+    }
     if reason == nil, report == nil { return code }
     if let reason { Console.say("error", reason) }
     if let report {

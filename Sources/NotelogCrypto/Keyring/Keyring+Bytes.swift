@@ -118,7 +118,9 @@ extension Keyring {
         && named[key.number]?.accessClass == key.accessClass
         && named[key.number]?.isEffaceable == key.isEffaceable
     }
-    guard !slots.isEmpty, slots.allSatisfy({ $0.id < nextSlotID }),
+    let evidenceKeys = namedKeys.filter(\.isEvidence)
+    guard !slots.isEmpty, slots.allSatisfy({ $0.id < nextSlotID }), evidenceKeys.count <= 1,
+      evidenceKeys.allSatisfy({ !$0.isEffaceable && !$0.isShredded }),
       slots.allSatisfy({ $0.kind == nil || $0.rootGeneration == rootGeneration }),
       slots.allSatisfy({ $0.grant == 0 || roles[$0.grant] == WrappingKey.grantRole }),
       wrappingKeys.allSatisfy({
@@ -151,6 +153,11 @@ extension Keyring {
   package func isMade(by credential: borrowing Credential) throws(CryptoError) -> Bool {
     let (key, grant) = try openSlot(credential)
     return grant == 0 ? try verifyMAC(root: key.secret) : false
+  }
+
+  /// The first bytes, at most eight, of the digest that it ends in.
+  package func start(ofDigest count: Int) -> UInt64 {
+    bytes.suffix(Self.digestSize).prefix(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// The first eight bytes of its SHA-256: what tells it from others of its generation.

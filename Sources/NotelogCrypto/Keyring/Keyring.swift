@@ -65,6 +65,9 @@ package struct Keyring: Equatable, Sendable {
   }
 
   /// Whether a generation's named key was shredded.
+  /// The key that the store's evidence is made with; nil where it keeps none.
+  package var evidenceKey: NamedKey? { namedKeys.first(where: \.isEvidence) }
+
   package func isShredded(_ row: DataKey) -> Bool { namedKey(row.number)?.isShredded == true }
 
   /// A named key.
@@ -114,6 +117,8 @@ extension Keyring {
     /// Whether its wraps need the effaceable secret too, and whether that was effaced.
     package let isEffaceable: Bool
     package internal(set) var isShredded = false
+    /// Whether the store's evidence is made with it.
+    package internal(set) var isEvidence = false
     package internal(set) var current: KeyReference
     var sealedName: [UInt8]
 
@@ -126,7 +131,7 @@ extension Keyring {
 
     func append(to bytes: inout [UInt8]) {
       bytes.append(littleEndian: number)
-      bytes += [accessClass.rawValue, (isEffaceable ? 1 : 0) | (isShredded ? 2 : 0)]
+      bytes += [accessClass.rawValue, (isEffaceable ? 1 : 0) | (isShredded ? 2 : 0) | (isEvidence ? 4 : 0)]
       bytes.append(littleEndian: current.rawValue)
       bytes += sealedName
     }
@@ -203,8 +208,8 @@ extension Keyring.NamedKey {
   init(_ reader: inout KeyringCursor) throws(CryptoError) {
     number = try reader.integer()
     accessClass = try AccessClass(&reader)
-    let flags = try reader.flags(upTo: 3)
-    (isEffaceable, isShredded) = (flags & 1 != 0, flags & 2 != 0)
+    let flags = try reader.flags(upTo: 7)
+    (isEffaceable, isShredded, isEvidence) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0)
     current = KeyReference(rawValue: try reader.integer())
     sealedName = try reader.array(Self.sealedNameSize)
   }

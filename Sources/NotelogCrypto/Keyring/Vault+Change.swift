@@ -79,9 +79,10 @@ extension Vault.Change {
   ///   - name: One to sixty-three bytes of UTF-8.
   ///   - accessClass: When it may be used; for good.
   ///   - isEffaceable: Whether it can be shredded; its effaceable secret must be there.
+  ///   - isEvidence: Whether the store's evidence is made with it.
   /// - Throws: ``CryptoError/duplicateKeyName``, ``CryptoError/limitExceeded(_:)``.
   package mutating func addKey(
-    named name: String, class accessClass: AccessClass, isEffaceable: Bool = false
+    named name: String, class accessClass: AccessClass, isEffaceable: Bool = false, isEvidence: Bool = false
   ) throws(CryptoError) {
     guard !names.values.contains(name) else { throw .duplicateKeyName }
     guard keyring.namedKeys.count < Keyring.namedKeysMax else { throw .limitExceeded(.namedKeys) }
@@ -90,7 +91,7 @@ extension Vault.Change {
     names[number] = name
     try addGeneration(
       of: Keyring.NamedKey(
-        number: number, accessClass: accessClass, isEffaceable: isEffaceable,
+        number: number, accessClass: accessClass, isEffaceable: isEffaceable, isEvidence: isEvidence,
         current: KeyReference(rawValue: 0), sealedName: sealedName))
   }
 

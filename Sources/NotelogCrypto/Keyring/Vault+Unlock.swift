@@ -207,7 +207,7 @@ extension Keyring {
   }
 
   /// SHA-256 over the SHA-256 of each schema and its MAC.
-  static func digest(of schemas: [SealedSchema]) throws(CryptoError) -> [UInt8] {
+  package static func digest(of schemas: [SealedSchema]) throws(CryptoError) -> [UInt8] {
     var all: [UInt8] = []
     for schema in schemas { all += try OpenSSL.sha256(schema.bytes + schema.mac) }
     return try OpenSSL.sha256(all)

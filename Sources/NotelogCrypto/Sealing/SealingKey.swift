@@ -19,6 +19,8 @@ package final class SealingKey: Sendable {
   /// Set first when the key is wiped, so that threads in a loop of calls don't keep lanes from being closed.
   private let isClosed = Atomic<Bool>(false)
   private let lanes: InlineArray<64, SealingLane>
+  /// What was made of the key for other purposes.
+  private let derivedKeys = Lock<[String: SealingKey]>([:])
 
   /// - Parameters:
   ///   - reference: The number that sealed values will name.
@@ -88,6 +90,51 @@ package final class SealingKey: Sendable {
     if let failure { throw failure }
   }
 
+  /// PMAC of two blocks and the bytes behind them.
+  ///
+  /// - Complexity: O(*n*); allocates nothing.
+  package func authenticate(
+    _ first: ID16, _ second: ID16, _ bytes: RawSpan
+  ) throws(CryptoError) -> ID16 {
+    guard bytes.byteCount <= SealedValue.plaintextMax else { throw .limitExceeded(.plaintext) }
+    // SAFETY: as for sealing.
+    let lane = try acquireLane()
+    let tag = unsafe lanes[lane].context?.pointee.pmac((first, second), bytes)
+    lanes[lane].giveBack()
+    guard let tag else { throw .library }
+    return tag
+  }
+
+  /// Encrypts whole blocks of sixteen bytes where they lie, without a mode.
+  package func encrypt(_ blocks: inout MutableRawSpan) throws(CryptoError) {
+    precondition(blocks.byteCount % 16 == 0 && blocks.byteCount < 1 << 30, "blocks are whole")
+    // SAFETY: as for sealing.
+    let lane = try acquireLane()
+    let target = unsafe UnsafeMutableRawBufferPointer(start: blocks.start, count: blocks.byteCount)
+    let isDone = unsafe lanes[lane].context?.pointee.encrypt(target) ?? false
+    lanes[lane].giveBack()
+    if !isDone { throw .library }
+  }
+
+  /// A key made of this one for another purpose of one store. It is made once, and wiped with this one.
+  package func derived(_ purpose: String, store: ID16) throws(CryptoError) -> SealingKey {
+    if let known = derivedKeys.withLock({ $0[purpose] }) { return known }
+    let made = try withKey { key throws(CryptoError) in
+      let info = Array(purpose.utf8)
+      return SealingKey(
+        reference: reference, accessClass: accessClass,
+        key: try OpenSSL.hkdfSHA256(key.bytes, salt: store.array, info: info), memory: memory)
+    }
+    let kept = derivedKeys.withLock { keys in
+      let kept = keys[purpose] ?? made
+      keys[purpose] = kept
+      return kept
+    }
+    // Where this one was wiped meanwhile.
+    if isClosed.load(ordering: .sequentiallyConsistent) { kept.wipe() }
+    return kept
+  }
+
   /// Wipes the key and all contexts, and waits for calls under way on other threads to end; none begins any
   /// more. A second call does nothing: it need not wait for the first to end, as the vault's lock holds them
   /// apart.
@@ -96,6 +143,7 @@ package final class SealingKey: Sendable {
     guard memory.isOriginalProcess else { return }
     guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
     key.withLock { $0 = nil }
+    for key in derivedKeys.withLock({ $0.values }) { key.wipe() }
     for lane in lanes.indices { lanes[lane].wipe() }
   }
 

@@ -159,6 +159,64 @@ struct XAES: ~Copyable {
     return result
   }
 
+  // MARK: the same cipher without a mode
+
+  /// Encrypts blocks of sixteen bytes where they lie.
+  @inline(__always) borrowing func encrypt(_ blocks: UnsafeMutableRawBufferPointer) -> Bool {
+    guard let start = blocks.baseAddress else { return true }
+    // SAFETY: the caller's bytes, read and written within their size.
+    return unsafe library.encrypt(start, to: start, byteCount: Int32(blocks.count))
+  }
+
+  /// PMAC of two blocks and the bytes behind them (FORMAT.md 27): its blocks don't wait for each other, as those
+  /// of CMAC do.
+  borrowing func pmac(_ head: (ID16, ID16), _ bytes: RawSpan) -> ID16? {
+    let blockCount = 2 + (bytes.byteCount + 15) / 16
+    // SAFETY: the page holds K1, which is L(1); pieces and the sum are as long as is said of them.
+    let base = unsafe page.pointer
+    var power = unsafe FieldElement((base + Page.cmacKey).load(as: SIMD2<UInt64>.self)).halved
+    let ofWholeBlock = power.halved.block
+    var powers = InlineArray<24, SIMD2<UInt64>>(repeating: .zero)
+    var (offset, sum) = (SIMD2<UInt64>.zero, SIMD2<UInt64>.zero)
+    var piece = InlineArray<32, SIMD2<UInt64>>(repeating: .zero)
+    var count = 0
+    for number in 1..<blockCount {
+      let zeroCount = number.trailingZeroBitCount
+      if number == 1 << zeroCount {
+        powers[zeroCount] = power.block
+        power = power.doubled
+      }
+      offset ^= powers[zeroCount]
+      let block = number == 1 ? head.0 : number == 2 ? head.1 : ID16(bytes, at: 16 * (number - 3))
+      piece[count] = SIMD2(block.low, block.high) ^ offset
+      count += 1
+      guard count == piece.count || number == blockCount - 1 else { continue }
+      guard encrypt(&piece, count) else { return nil }
+      for index in 0..<count { sum ^= piece[index] }
+      count = 0
+    }
+    // What is left is a block, or the beginning of one.
+    var end = InlineArray<2, UInt64>(repeating: 0)
+    let left = bytes.byteCount == 0 ? 0 : bytes.byteCount - 16 * (blockCount - 3)
+    for index in 0..<left {
+      let byte = bytes.byte(at: bytes.byteCount - left + index)
+      end[index / 8] |= UInt64(byte) << UInt64(8 * (index % 8))
+    }
+    if blockCount == 2 { (end[0], end[1]) = (head.1.low, head.1.high) }
+    if left > 0, left < 16 { end[left / 8] |= 0x80 << UInt64(8 * (left % 8)) } else { sum ^= ofWholeBlock }
+    sum ^= SIMD2(end[0], end[1])
+    piece[0] = sum
+    guard encrypt(&piece, 1) else { return nil }
+    return ID16(low: piece[0][0], high: piece[0][1])
+  }
+
+  /// Encrypts the first blocks of a piece.
+  private borrowing func encrypt(_ piece: inout InlineArray<32, SIMD2<UInt64>>, _ count: Int) -> Bool {
+    var span = piece.mutableSpan
+    // SAFETY: a piece has thirty-two blocks of sixteen bytes, and any bits are words.
+    return unsafe span.withUnsafeMutableBytes { unsafe encrypt(.init(rebasing: $0[..<(16 * count)])) }
+  }
+
   // MARK: keys
 
   /// Kx = AES(M1 ⊕ K1) ‖ AES(M2 ⊕ K1): the field's own key, left in the page.
@@ -186,19 +244,39 @@ struct XAES: ~Copyable {
     guard unsafe library.encrypt(base + Page.cmacKey, to: base + Page.cmacKey, byteCount: 16) else {
       throw .library
     }
-    let high = unsafe UInt64(bigEndian: (base + Page.cmacKey).load(as: UInt64.self))
-    let low = unsafe UInt64(bigEndian: (base + Page.cmacKey + 8).load(as: UInt64.self))
-    let doubledHigh = high << 1 | low >> 63
-    let doubledLow = low << 1 ^ (0 &- (high >> 63)) & 0x87
-    unsafe (base + Page.cmacKey).storeBytes(of: doubledHigh.bigEndian, as: UInt64.self)
-    unsafe (base + Page.cmacKey + 8).storeBytes(of: doubledLow.bigEndian, as: UInt64.self)
+    let first = unsafe FieldElement((base + Page.cmacKey).load(as: SIMD2<UInt64>.self)).doubled
+    unsafe (base + Page.cmacKey).storeBytes(of: first.block, as: SIMD2<UInt64>.self)
     for (half, start) in [UInt64(0x0001_5800_0000_0000), 0x0002_5800_0000_0000].enumerated() {
       let prefix = unsafe base + Page.prefixes + 16 * half
-      unsafe prefix.storeBytes(of: (start ^ doubledHigh).bigEndian, as: UInt64.self)
-      unsafe prefix.storeBytes(of: doubledLow.bigEndian, toByteOffset: 8, as: UInt64.self)
+      unsafe prefix.storeBytes(of: (start ^ first.high).bigEndian, as: UInt64.self)
+      unsafe prefix.storeBytes(of: first.low.bigEndian, toByteOffset: 8, as: UInt64.self)
     }
   }
 
   /// A part of the page, for tests of the intermediate values.
   borrowing func pageBytes(_ range: Range<Int>) -> [UInt8] { page.array(range) }
+}
+
+/// A block as an element of GF(2^128), its first bit the highest power of x: what CMAC and PMAC multiply.
+private struct FieldElement {
+  let high: UInt64
+  let low: UInt64
+
+  /// The block as it lies in memory.
+  var block: SIMD2<UInt64> { SIMD2(high.bigEndian, low.bigEndian) }
+
+  /// The element in a block.
+  init(_ block: SIMD2<UInt64>) { (high, low) = (UInt64(bigEndian: block[0]), UInt64(bigEndian: block[1])) }
+
+  private init(_ high: UInt64, _ low: UInt64) { (self.high, self.low) = (high, low) }
+
+  /// It, times x.
+  var doubled: FieldElement {
+    FieldElement(high << 1 | low >> 63, low << 1 ^ (0 &- (high >> 63)) & 0x87)
+  }
+
+  /// It, divided by x.
+  var halved: FieldElement {
+    FieldElement(high >> 1 ^ low << 63, (low >> 1 | high << 63) ^ (0 &- (low & 1)) & 0x43)
+  }
 }

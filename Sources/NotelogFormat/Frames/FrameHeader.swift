@@ -9,6 +9,8 @@ public import NotelogBase
 public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   public var kind: FrameKind
   public var hasEnvelope: Bool
+  /// Whether a record's payload ends in a seal: FORMAT.md §27.
+  public var hasSeal: Bool
   public var collection: UInt16
   public var payloadByteCount: Int
   public var sequence: UInt64
@@ -17,11 +19,13 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
 
   @inlinable
   public init(
-    _ kind: FrameKind, hasEnvelope: Bool = false, collection: UInt16 = 0, payloadByteCount: Int = 0,
+    _ kind: FrameKind, hasEnvelope: Bool = false, hasSeal: Bool = false, collection: UInt16 = 0,
+    payloadByteCount: Int = 0,
     sequence: UInt64 = 0, id: ID16 = .zero, payloadChecksum: UInt32 = 0
   ) {
     self.kind = kind
     self.hasEnvelope = hasEnvelope
+    self.hasSeal = hasSeal
     self.collection = collection
     self.payloadByteCount = payloadByteCount
     self.sequence = sequence
@@ -39,6 +43,29 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   @inlinable
   public var frameByteCount: Int { aligned(Layout.frameHeaderByteCount + payloadByteCount) }
 
+  /// The id of the record that says what all records add up to: FORMAT.md §27.
+  @inlinable
+  public static var stateID: ID16 { ID16(low: 0xFFFF, high: 0) }
+
+  /// Whether it is that record's.
+  @inlinable
+  public var isState: Bool { id == Self.stateID }
+
+  /// The bytes of its seal.
+  @inlinable
+  public var sealByteCount: Int { hasSeal ? Layout.sealByteCount : 0 }
+
+  /// Where the body of a record's payload is: behind its envelope, and before its seal. The payload's beginning is enough for
+  /// telling; nothing where it is not made like that.
+  @inlinable
+  public func bodyRange(in payload: RawSpan) -> Range<Int>? {
+    let end = payloadByteCount - sealByteCount
+    guard let start = hasEnvelope ? Envelope.byteCount(inPayload: payload) : 0, start <= end else {
+      return nil
+    }
+    return start..<end
+  }
+
   /// The lowest number that a transaction behind the frame can have: FORMAT.md §6, INV-R11.
   package var nextSequence: UInt64 {
     switch kind {
@@ -55,7 +82,7 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
     guard let kind = FrameKind(rawValue: bytes.byte(at: offset)) else { return nil }
     let flags = bytes.byte(at: offset + 1)
     let payloadByteCount = Int(bytes.load(UInt32.self, at: offset + 4))
-    guard flags & ~1 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return nil }
+    guard flags & ~3 == 0, payloadByteCount <= kind.maximumPayloadByteCount else { return nil }
     let checksum = salt.headerChecksum(bytes.extracting(offset..<offset + 36), place: place)
     let sequence = bytes.load(UInt64.self, at: offset + 8)
     let collection = bytes.load(UInt16.self, at: offset + 2)
@@ -64,7 +91,8 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
       Int(collection) <= FormatLimits.maximumCollection
     else { return nil }
     self.init(
-      kind, hasEnvelope: flags & 1 != 0, collection: collection, payloadByteCount: payloadByteCount,
+      kind, hasEnvelope: flags & 1 != 0, hasSeal: flags & 2 != 0, collection: collection,
+      payloadByteCount: payloadByteCount,
       sequence: sequence, id: ID16(bytes, at: offset + 16),
       payloadChecksum: bytes.load(UInt32.self, at: offset + 32))
   }
@@ -74,7 +102,7 @@ public struct FrameHeader: Equatable, Sendable, BitwiseCopyable {
   @inline(__always)
   public func write(into bytes: inout MutableRawSpan, at offset: Int, salt: SegmentSalt, place: Int) {
     bytes.store(kind.rawValue, at: offset)
-    bytes.store(UInt8(hasEnvelope ? 1 : 0), at: offset + 1)
+    bytes.store(UInt8((hasEnvelope ? 1 : 0) | (hasSeal ? 2 : 0)), at: offset + 1)
     bytes.store(collection, at: offset + 2)
     bytes.store(UInt32(payloadByteCount), at: offset + 4)
     bytes.store(sequence, at: offset + 8)

@@ -125,7 +125,7 @@ extension FrameHeader {
   /// How many bytes of a payload that checks a footer keeps: of a record its envelope, of a chunk its mark.
   public func listedByteCount(inPayload payload: RawSpan) -> Int {
     switch kind {
-    case .record: hasEnvelope ? Envelope.byteCount(inPayload: payload) ?? 0 : 0
+    case .record: bodyRange(in: payload)?.lowerBound ?? 0
     case .chunk: ChunkMark(payload) == nil ? 0 : ChunkMark.byteCount
     case .tombstone, .liveChange, .commit, .liveSet, .close, .footer: 0
     }

@@ -10,6 +10,7 @@ public enum Layout {
   @inlinable public static var headerCopyOffset: Int { 4096 }
   @inlinable public static var firstFrameOffset: Int { 4608 }
   @inlinable public static var frameHeaderByteCount: Int { 40 }
+  @inlinable public static var sealByteCount: Int { 16 }
   @inlinable public static var trailerByteCount: Int { 24 }
   @inlinable public static var liveEntryByteCount: Int { 24 }
   @inlinable public static var footerEntryByteCount: Int { 32 }

@@ -105,7 +105,7 @@ extension FrameHeader {
   @inlinable
   public func accepts(_ payload: RawSpan) -> Bool {
     Checksum.of(payload) == payloadChecksum
-      && (!hasEnvelope || Envelope.byteCount(inPayload: payload) != nil)
+      && (!hasEnvelope && !hasSeal || bodyRange(in: payload) != nil)
       && (kind != .chunk || ChunkMark(payload) != nil)
   }
 }

@@ -118,7 +118,7 @@ import Testing
     try journal.close()
     var file = try ForgedFile(FileName.segment(1), on: disk)
     let place = try #require(frames(disk).first?.range.lowerBound)
-    file.bytes[place + 1] = 2
+    file.bytes[place + 1] = 4
     file.seal(frameAt: place)
     file.put(on: disk)
     #expect(try damages(disk).contains(.lostFrames))

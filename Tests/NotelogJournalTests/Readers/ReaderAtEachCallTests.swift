@@ -11,8 +11,8 @@ import Testing
 private func look(_ journal: Journal, _ place: String) throws -> [ID16: [UInt8]] {
   let snapshot = journal.snapshot()
   var scanned: [ID16: [UInt8]] = [:]
-  try snapshot.forEach(onDamage: recordIssue) { record, _, body throws(NotelogError) in
-    scanned[record.id] = body.array()
+  try snapshot.forEach(onDamage: recordIssue) { record, payload, body throws(NotelogError) in
+    scanned[record.id] = payload.extracting(body).array()
     return true
   }
   var listed: Set<ID16> = []

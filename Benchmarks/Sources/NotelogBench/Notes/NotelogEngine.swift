@@ -93,16 +93,21 @@ struct PackedNote: StoredNote {
   }
 }
 
-/// Notelog.
+/// Notelog, and the same with evidence.
 final class NotelogEngine: NoteEngine {
-  let name = "notelog"
+  static let evidenceName = "notelog-evidence"
+
+  let name: String
   private let dataset: Dataset
   // A raw key: what is measured is the store, and not scrypt.
   private let credential = Credential.key((0..<32).map { UInt8($0) })
   private var store: Store?
   private var options = EngineOptions()
 
-  init(_ dataset: Dataset) { self.dataset = dataset }
+  init(_ name: String, _ dataset: Dataset) {
+    self.name = name
+    self.dataset = dataset
+  }
 
   func open(_ path: String, _ options: EngineOptions) throws {
     self.options = options
@@ -111,6 +116,7 @@ final class NotelogEngine: NoteEngine {
     // As much as the peers are given.
     settings.cacheByteCount = 256 << 20
     settings.compaction = .automatic
+    settings.keepsEvidence = name == Self.evidenceName
     store =
       isThere
       ? try Store.open(at: path, unlocking: credential, options: settings)

@@ -4,7 +4,8 @@ import Foundation
 /// What was asked for.
 struct NotesCommand {
   static let usage = """
-    notelog-bench notes [--engine notelog,sqlite,lmdb,leveldb,rocksdb,c-floor] [--workload NAME,…] [--count N]
+    notelog-bench notes [--engine notelog,notelog-evidence,sqlite,lmdb,leveldb,rocksdb,c-floor]
+                        [--workload NAME,…] [--count N]
                         [--threads T] [--rounds R] [--english] [--compressed] [--folder PATH] [--json]
                         [--output FILE] [--quick]
     """
@@ -57,7 +58,7 @@ struct NotesCommand {
 
   private func makeEngine(_ name: String, _ dataset: Dataset) -> any NoteEngine {
     switch name {
-    case "notelog": NotelogEngine(dataset)
+    case "notelog", NotelogEngine.evidenceName: NotelogEngine(name, dataset)
     case FloorEngine.engineName: FloorEngine(dataset)
     default: PeerEngine(name, dataset)
     }
