@@ -137,12 +137,11 @@ extension EvidenceState {
     else { return nil }
     var place = Self.headByteCount
     for _ in 0..<generationCount {
+      guard let reference = UInt32(exactly: bytes.load(UInt64.self, at: place)) else { return nil }
       let sums = EvidenceSums(
         roll: bytes.load(UInt128.self, at: place + 16), seals: bytes.load(UInt128.self, at: place + 32))
       generations.append(
-        Generation(
-          reference: bytes.load(UInt32.self, at: place), start: bytes.load(UInt64.self, at: place + 8),
-          sums: sums))
+        Generation(reference: reference, start: bytes.load(UInt64.self, at: place + 8), sums: sums))
       place += Self.generationByteCount
     }
     for _ in 0..<writerCount {

@@ -1,5 +1,6 @@
 // A store that keeps evidence, in honest use: no audit finds anything. FORMAT.md §27.
 
+@testable import NotelogBase
 import NotelogCrypto
 import NotelogTestSupport
 import Testing
@@ -150,5 +151,26 @@ extension EvidenceTests {
       try Self.findings(found) == [
         "evidence: what was written here up to revision \(second.own) is not in the store"
       ])
+  }
+}
+
+// MARK: - The state's bytes.
+
+extension EvidenceTests {
+  @Test func `a state that breaks its layout is none`() throws {
+    var state = EvidenceState(generations: [.init(reference: 1, start: 0), .init(reference: 2, start: 9)])
+    state.note(7, at: 12)
+    var buffer = Buffer()
+    state.append(to: &buffer)
+    let bytes = buffer.bytes.array()
+    #expect(EvidenceState(bytes.rawSpan) == state && bytes.count == state.byteCount)
+    // A reserved flag, no generation and one too many, writers, zeros, the first start, and one that does not ascend.
+    for (place, value) in [(0, 4), (1, 0), (1, 9), (2, 17), (2, 2), (68, 1), (72, 1), (120, 0)] {
+      var altered = bytes
+      altered[place] = UInt8(value)
+      #expect(EvidenceState(altered.rawSpan) == nil, "byte \(place)")
+    }
+    #expect(
+      EvidenceState(Array(bytes.dropLast()).rawSpan) == nil && EvidenceState((bytes + [0]).rawSpan) == nil)
   }
 }
