@@ -137,7 +137,7 @@ final class Catalog: Sendable {
   /// What an id stood at before its next frame.
   struct PreviousVersion: Sendable, BitwiseCopyable {
     let fingerprint: UInt64
-    fileprivate(set) var location: Location?
+    var location: Location?
 
     /// Of frames that the index doesn't know.
     static let none = PreviousVersion(fingerprint: 0, location: nil)
@@ -320,10 +320,15 @@ extension Catalog {
   ///
   /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id
   /// any longer.
-  func supersession(of id: ID16, at old: Location) throws(StorageError) -> Supersession {
+  /// `last` is the newest frame that was found last: with evidence, frames of one id are many.
+  func supersession(
+    of id: ID16, at old: Location, _ last: inout (id: ID16, location: Location)?
+  ) throws(StorageError) -> Supersession {
     if old.chunk != nil { return .proven }
+    if let last, last.id == id, last.location.supersedes(old) { return .proven }
     let (known, isUnknown) = try lookUp(id, index.fingerprint(of: id))
     guard let known else { return isVacated(old.segment) ? .proven : isUnknown ? .unknown : .refuted }
+    last = (id, known)
     // Of one frame there are two where a recovery copied again what a compaction had copied before.
     let isCopy = known.sequence == old.sequence && known.segment != old.segment
     return known.supersedes(old) || isCopy ? .proven : .refuted

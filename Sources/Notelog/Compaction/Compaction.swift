@@ -28,6 +28,7 @@ struct Compaction: ~Copyable, Sendable {
   private var needed: NeededTombstones
   private var copies: [Catalog.MovedFrame] = []
   private var dropped: [(id: ID16, location: Location)] = []
+  private var newest: (id: ID16, location: Location)?
   /// The source that is being copied, what its footer lists, and how far it is.
   private var source = 0
   private var entries: [FooterEntry] = []
@@ -125,7 +126,7 @@ struct Compaction: ~Copyable, Sendable {
     let isKept: Bool
     do throws(StorageError) {
       let isCurrent = try catalog.isCurrent(entry.id, at: old)
-      supersession = isCurrent ? nil : try catalog.supersession(of: entry.id, at: old)
+      supersession = isCurrent ? nil : try catalog.supersession(of: entry.id, at: old, &newest)
       isKept = isCurrent ? false : try catalog.keeps(entry.id, at: old)
     } catch { throw .storage(error) }
     switch supersession {

@@ -60,7 +60,7 @@ struct Auditor: ~Copyable {
     self.state = state
     var keys: [EvidenceKeys?] = []
     for generation in state.generations {
-      keys.append(generation.reference == 0 ? nil : try EvidenceKeys(generation.reference, vault))
+      keys.append(generation.reference == 0 ? nil : try .of(generation.reference, vault))
     }
     self.keys = keys
     sums = keys.map { _ in EvidenceSums() }

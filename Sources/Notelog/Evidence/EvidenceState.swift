@@ -34,7 +34,7 @@ struct EvidenceState: Equatable, Sendable {
   struct Generation: Equatable, Sendable {
     /// 0 for those from before evidence was kept: they have no seals, and count in no sum.
     let reference: UInt32
-    let start: UInt64
+    var start: UInt64
     var sums = EvidenceSums()
   }
 
@@ -69,14 +69,16 @@ struct EvidenceState: Equatable, Sendable {
   /// The reference of what a record of a revision has its seal under; 0 where it has none.
   func reference(of revision: UInt64) -> UInt32 { generations[generation(of: revision)].reference }
 
-  /// Notes that a writer has written; who wrote longest ago makes room.
-  mutating func note(_ writer: UInt64, at sequence: UInt64) {
-    writers.removeAll { $0.id == writer }
-    writers.append(Writer(id: writer, last: sequence))
-    if writers.count > Self.writersMax, let oldest = writers.min(by: { $0.last < $1.last }) {
-      othersLast = max(othersLast, oldest.last)
-      writers.removeAll { $0.id == oldest.id }
+  /// Notes that a writer has written. Another makes room: the one of the head that the writer has, or who wrote longest
+  /// ago.
+  mutating func note(_ writer: UInt64, instead earlier: UInt64?, at sequence: UInt64) {
+    func place(of id: UInt64?) -> Int? { writers.firstIndex { $0.id == id } }
+    if let place = place(of: writer) { return writers[place].last = sequence }
+    let oldest = writers.indices.min { writers[$0].last < writers[$1].last }
+    if let goes = place(of: earlier) ?? (writers.count == Self.writersMax ? oldest : nil) {
+      othersLast = max(othersLast, writers.remove(at: goes).last)
     }
+    writers.append(Writer(id: writer, last: sequence))
   }
 }
 
@@ -158,7 +160,7 @@ extension EvidenceState {
 // MARK: - The keys that it is made with.
 
 /// The keys of one generation of evidence.
-struct EvidenceKeys: Sendable {
+final class EvidenceKeys: Sendable {
   /// What states are sealed under.
   let data: SealingKey
   let record: SealingKey
@@ -175,17 +177,20 @@ struct EvidenceKeys: Sendable {
     (record, version, seal) = (try derived("record"), try derived("version"), try derived("seal"))
   }
 
-  /// Those of a generation.
-  init(_ reference: UInt32, _ vault: Vault) throws(NotelogError) {
+  /// Those of a generation: the ones that are known, if they are and were not wiped.
+  static func of(
+    _ reference: UInt32, _ vault: Vault, known: EvidenceKeys? = nil
+  ) throws(NotelogError) -> EvidenceKeys {
     let place = "the store's evidence"
     let data = try vault.sealingKey(reference, for: place)
-    self = try naming(place, EvidenceKeys(data, of: vault.keyring.storeID))
+    if let known, known.data === data { return known }
+    return try naming(place, EvidenceKeys(data, of: vault.keyring.storeID))
   }
 
   /// Those in force; nil where the store keeps no evidence.
-  init?(inForce vault: Vault) throws(NotelogError) {
-    guard let key = vault.keyring.evidenceKey else { return nil }
-    try self.init(key.current.rawValue, vault)
+  static func inForce(_ vault: Vault, known: EvidenceKeys? = nil) throws(NotelogError) -> EvidenceKeys? {
+    let reference = vault.evidence.reference
+    return reference == 0 ? nil : try of(reference, vault, known: known)
   }
 
   /// The reference of the generation.

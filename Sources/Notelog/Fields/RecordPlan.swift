@@ -154,7 +154,8 @@ struct SealingKeys {
   private let mayBeUsed: Flag
   private var keys: [HeldKey?]
   /// What records get their seals with, once it was asked for.
-  private var evidenceKeys: EvidenceKeys??
+  private var evidenceKeys: EvidenceKeys?
+  private var knowsEvidence = false
 
   init(_ vault: Vault, _ mayBeUsed: Flag, for plan: CollectionPlan) {
     self.vault = vault
@@ -164,7 +165,7 @@ struct SealingKeys {
 
   /// Gets ready for another transaction: keys that were wiped are forgotten.
   mutating func reset(for plan: CollectionPlan) {
-    evidenceKeys = nil
+    knowsEvidence = false
     if keys.count != plan.fields.count { keys = Array(repeating: nil, count: plan.fields.count) }
     for index in keys.indices {
       guard let held = keys[index] else { continue }
@@ -175,10 +176,11 @@ struct SealingKeys {
 
   /// What the records of the transaction get their seals with; nil where the store keeps no evidence.
   mutating func evidence() throws(NotelogError) -> EvidenceKeys? {
-    if let evidenceKeys { return evidenceKeys }
-    let found = try EvidenceKeys(inForce: vault)
-    evidenceKeys = .some(found)
-    return found
+    if !knowsEvidence {
+      evidenceKeys = try EvidenceKeys.inForce(vault, known: evidenceKeys)
+      knowsEvidence = true
+    }
+    return evidenceKeys
   }
 
   /// The key that a field's value is to be sealed under: the one in force, or that which its record names.

@@ -78,11 +78,14 @@ extension Journal {
       let moment = snapshot()
       var scan = ChunkScan()
       var lastFrames = LastFrames()
+      var newest: (id: ID16, location: Location)?
       func note(_ values: [ID16], of entry: FooterEntry, in segment: Segment) throws(StorageError) {
         let location = Location(entry, segment: segment.number)
         // One that the index wrongly calls dead keeps its chunks.
         var isCurrent = try moment.isVisible(entry, in: segment, &lastFrames)
-        if !isCurrent { isCurrent = try catalog.supersession(of: entry.id, at: location) != .proven }
+        if !isCurrent {
+          isCurrent = try catalog.supersession(of: entry.id, at: location, &newest) != .proven
+        }
         if isCurrent {
           scan.owners.append((entry.id, values, location.place))
         } else if try catalog.keeps(entry.id, at: location) {

@@ -28,17 +28,18 @@ extension Journal {
   ) throws(NotelogError) -> UInt64 {
     try checkWritable()
     if batch.isEmpty { return try durability == .durable ? awaitAllDurable() : lastSequence }
-    let byteCount = batch.byteCount
     // What the batch replaces may be another process's until the lock is taken.
-    let attester = attester.withLock { $0 }
-    let looksLater = seesAll || options.isLeased || attester != nil
+    let looksLater = seesAll || options.isLeased
     let seen = log.state.withLock(waking: .nobody) { $0.nextVisible }
     if !looksLater { try log.lookUp(&batch) }
     let reservation: Log.Reservation
     do {
       try takeTurn()
       defer { log.turn.leave() }
-      if looksLater || !log.isUncontested(batch, since: seen) {
+      let attester = attester.withLock { $0 }
+      let isSame =
+        attester == nil ? log.isUncontested(batch, since: seen) : log.isUntouched(batch, since: seen)
+      if looksLater || !isSame {
         try checkWritable()
         try log.waitUntilQuiet()
         try log.lookUp(&batch)
@@ -46,9 +47,8 @@ extension Journal {
       try check(batch)
       try attester?.prepare(&batch)
       reservation = try reserve(for: &batch, durability)
-      // Who comes next adds up what is visible: it need not wait.
-      if attester != nil { try fill(reservation, &batch) }
     }
+    let byteCount = batch.byteCount
     try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
@@ -91,8 +91,11 @@ extension Journal {
   ) throws(NotelogError) -> Log.Reservation {
     let held = log.enterGate()
     defer { log.leaveGate() }
-    try attester.withLock { $0 }?.seal(&batch, log.state.withLock(waking: .nobody) { $0.nextSequence })
-    return try log.reserve(held, for: batch, durability)
+    let attester = attester.withLock { $0 }
+    try attester?.seal(&batch, log.state.withLock(waking: .nobody) { $0.nextSequence })
+    let reservation = try log.reserve(held, for: batch, durability)
+    attester?.note(reservation, of: batch)
+    return reservation
   }
 
   /// Runs a closure that reads before it writes, alone: it sees everything that came before it.
@@ -114,12 +117,10 @@ extension Journal {
     _ body: (inout Batch) throws -> Result
   ) throws -> Result {
     var batch = Batch()
-    let attester = attester.withLock { $0 }
     let result: Result
     // Nothing where the closure changed nothing; then what it has seen is to become durable.
     let reservation: Log.Reservation?
     let seen: UInt64
-    let byteCount: Int
     do {
       try takeTurn()
       defer { log.turn.leave() }
@@ -128,18 +129,15 @@ extension Journal {
       result = try body(&batch)
       seen = batch.isEmpty && durability == .durable ? try lastWritable() : 0
       try log.lookUp(&batch)
-      try attester?.prepare(&batch)
-      byteCount = batch.byteCount
+      try attester.withLock { $0 }?.prepare(&batch)
       reservation = batch.isEmpty ? nil : try reserve(for: &batch, durability)
-      if let reservation {
-        numbered(reservation.sequence)
-        if attester != nil { try fill(reservation, &batch) }
-      }
+      if let reservation { numbered(reservation.sequence) }
     }
     guard let reservation else {
       try log.awaitDurable(seen)
       return result
     }
+    let byteCount = batch.byteCount
     try finish(reservation, &batch, durability)
     keepSpaceContract(written: byteCount)
     if options.isLeased { yieldIfWanted() }
@@ -174,21 +172,12 @@ extension Journal {
   func finish(
     _ reservation: Log.Reservation, _ batch: inout Batch, _ durability: Durability
   ) throws(NotelogError) {
-    if !batch.isEmpty { try fill(reservation, &batch) }
-    if durability == .durable {
-      try withUnknownOutcome { () throws(NotelogError) in try log.awaitDurable(reservation.sequence) }
-    }
-  }
-
-  /// Writes a batch into its place, and empties it.
-  private func fill(_ reservation: Log.Reservation, _ batch: inout Batch) throws(NotelogError) {
-    try withUnknownOutcome { () throws(NotelogError) in try log.fill(reservation, with: &batch) }
-    batch.removeAll()
-  }
-
-  /// What has its place in the log may be done, whatever is thrown.
-  private func withUnknownOutcome(_ body: () throws(NotelogError) -> Void) throws(NotelogError) {
-    do { try body() } catch {
+    do {
+      try log.fill(reservation, with: &batch)
+      batch.removeAll()
+      if durability == .durable { try log.awaitDurable(reservation.sequence) }
+    } catch {
+      // It has its place in the log.
       var failure = error
       failure.outcome = .unknown
       throw failure

@@ -58,6 +58,7 @@ struct Batch: ~Copyable {
   mutating func removeAll() {
     buffer.removeAll()
     frames.removeAll(keepingCapacity: true)
+    previousVersions.removeAll(keepingCapacity: true)
     lastFrames = nil
     sealReference = 0
   }
@@ -67,6 +68,7 @@ struct Batch: ~Copyable {
     guard count < frames.count else { return }
     buffer.truncate(to: frames[count].start)
     frames.removeSubrange(count...)
+    previousVersions.removeLast(max(0, previousVersions.count - count))
     lastFrames = nil
   }
 

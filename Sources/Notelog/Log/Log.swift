@@ -92,6 +92,7 @@ final class Log: Sendable {
       let reservation = Reservation(
         sequence: state.nextSequence, segment: segment, offset: offset, floor: state.floor)
       if hasVersions { state.noteWriting(in: collection) }
+      state.written.note(batch, at: state.nextSequence)
       state.nextSequence += 1
       state.head?.end += byteCount
       state.head?.footerByteCount += footerByteCount
@@ -105,8 +106,7 @@ final class Log: Sendable {
   /// - Throws: `alreadyExists` where that is a record of another collection, or another frame of the batch
   ///   is, and records stay in theirs.
   func lookUp(_ batch: inout Batch) throws(NotelogError) {
-    batch.previousVersions.removeAll(keepingCapacity: true)
-    for frame in batch.frames {
+    for frame in batch.frames[batch.previousVersions.count...] {
       batch.previousVersions.append(
         frame.header.kind.isVersion ? catalog.beginLookup(of: frame.header.id) : .none)
     }
@@ -153,6 +153,19 @@ final class Log: Sendable {
         state.nextSequence == seen
           || collection != nil && collection == state.latest.collection && state.latest.since <= seen
       }
+  }
+
+  /// Whether nobody has begun to write a record of a batch's since a transaction: what was looked up then is
+  /// still so. Whoever asks has the turn.
+  func isUntouched(_ batch: borrowing Batch, since seen: UInt64) -> Bool {
+    state.withLock(waking: .nobody) { state in
+      state.nextSequence == seen || state.written.isOlder(batch, than: seen)
+    }
+  }
+
+  /// Whether a transaction has its place, and is not visible yet.
+  func isUnderWay(_ sequence: UInt64) -> Bool {
+    state.withLock(waking: .nobody) { $0.nextVisible..<$0.nextSequence ~= sequence }
   }
 
   /// Writes a batch into its place, and makes it visible when everything before it is.
@@ -285,6 +298,8 @@ struct LogState: ~Copyable, Sendable {
   /// The one collection that the newest transactions write, if it is one, and the first of those
   /// transactions.
   private(set) var latest: (collection: UInt16?, since: UInt64) = (nil, 0)
+  /// Which transactions wrote which records last.
+  var written = LastWrites()
 
   /// A segment number that nobody has used: INV-L1. Writers and compaction take them side by side.
   mutating func allocateNumber() throws(NotelogError) -> UInt32 {
@@ -313,6 +328,30 @@ struct LogState: ~Copyable, Sendable {
 
   /// The number of the shared sync that makes a visible transaction durable.
   func syncNumber(covering sequence: UInt64) -> UInt64 { sequence < syncLimit ? syncNumber : syncNumber + 1 }
+}
+
+/// The last transactions that wrote records, by a hash of their ids.
+struct LastWrites {
+  /// A batch of more records counts as one that wrote all.
+  private static let countMax = 64
+  private var sequences = [UInt64](repeating: 0, count: 4096)
+  private var ofMany: UInt64 = 0
+
+  private func place(_ frame: PendingFrame) -> Int {
+    let id = frame.header.id
+    return Int(((id.low ^ id.high) &* 0x9E37_79B9_7F4A_7C15) >> 52)
+  }
+
+  mutating func note(_ batch: borrowing Batch, at sequence: UInt64) {
+    if batch.count > Self.countMax { return ofMany = sequence }
+    for frame in batch.frames { sequences[place(frame)] = sequence }
+  }
+
+  /// Whether none since a transaction wrote a record that a batch has.
+  func isOlder(_ batch: borrowing Batch, than seen: UInt64) -> Bool {
+    batch.count <= Self.countMax && ofMany < seen
+      && batch.frames.allSatisfy { sequences[place($0)] < seen }
+  }
 }
 
 // Where threads wait for the log, so that each change wakes those it concerns and lets the others sleep.
@@ -362,6 +401,9 @@ protocol Attester: AnyObject, Sendable {
 
   /// Fills that frame, once it is known which sequence number the batch gets.
   func seal(_ batch: inout Batch, _ sequence: UInt64) throws(NotelogError)
+
+  /// Takes note that the batch has its place.
+  func note(_ reservation: Log.Reservation, of batch: borrowing Batch)
 }
 
 // MARK: - Telling of transactions as they become visible, in their order: FORMAT.md §21.2, INV-T2.

@@ -9,18 +9,19 @@ import Synchronization
 final class EvidenceKeeper: Attester {
   /// What is known from one transaction to the next, by whoever has the turn.
   private struct Known {
-    /// The state, and the transaction that it is of: of one that found no room, nobody sees it.
+    /// The state of the last transaction that has its place, and where its frame is.
     var state: EvidenceState?
-    var sequence: UInt64 = 0
-    /// The last transaction whose state was seen.
-    var seen: UInt64 = 0
-    /// The state that a transaction in the making gets, but for what it adds itself.
+    var location: Location?
+    /// The state that a transaction in the making gets, but for what it adds itself; and with that.
     var next: EvidenceState?
+    var sealed: EvidenceState?
+    var keys: EvidenceKeys?
     /// What the schemas come to, and at which epoch.
     var schemas: (epoch: UInt64, digest: ID16)?
   }
 
   private unowned let store: Store
+  private let storeID: ID16
   private let known = Lock(Known())
   /// Why what the store shows may not be what it held; nothing is written then.
   let alarm = Lock<Finding?>(nil)
@@ -32,6 +33,7 @@ final class EvidenceKeeper: Attester {
 
   init(_ store: Store, _ head: StoreHead?) {
     self.store = store
+    storeID = store.storeID
     self.head = Lock(head)
   }
 
@@ -44,11 +46,10 @@ final class EvidenceKeeper: Attester {
     throw NotelogError(tampered: "\(alarm.message): accept what is there, or restore the store")
   }
 
-  /// The reference of the generation in force.
-  private var current: UInt32 { store.vault.keyring.evidenceKey?.current.rawValue ?? 0 }
-
   private func keys(_ reference: UInt32) throws(NotelogError) -> EvidenceKeys {
-    try EvidenceKeys(reference, store.vault)
+    let keys = try EvidenceKeys.of(reference, store.vault, known: known.withLock { $0.keys })
+    known.withLock { $0.keys = keys }
+    return keys
   }
 
   // MARK: - The state
@@ -71,7 +72,7 @@ final class EvidenceKeeper: Attester {
       throw NotelogError(tampered: "the keyring is older than the state of the store")
     }
     let key = try store.vault.sealingKey(reference, for: "the store's evidence")
-    let data = EvidenceKeys.additionalData(store.storeID, sequence, reference)
+    let data = EvidenceKeys.additionalData(storeID, sequence, reference)
     var buffer = Buffer()
     buffer.resizeForReading(to: payload.byteCount - overhead)
     do throws(CryptoError) {
@@ -105,18 +106,18 @@ final class EvidenceKeeper: Attester {
 
   /// What is wrong with a state at a first look, without looking at records.
   func fault(of state: EvidenceState, at sequence: UInt64) throws(NotelogError) -> String? {
-    let keyring = store.vault.keyring
+    let keyring = store.vault.evidence
     if keyring.generation < state.keyringGeneration {
       return "the keyring is an older one than the store had"
     }
-    if keyring.generation == state.keyringGeneration, keyring.start(ofDigest: 5) != state.keyringDigest {
+    if keyring.generation == state.keyringGeneration, keyring.digest != state.keyringDigest {
       return "the keyring is another copy's than the store had"
     }
     if try schemaDigest() != state.schemas, try loggedSchemaDigest() != state.schemas {
       return "the schemas are others than the store had"
     }
     guard let head = head.withLock({ $0 }) else { return nil }
-    guard head.store == UInt32(truncatingIfNeeded: store.storeID.low) else {
+    guard head.store == UInt32(truncatingIfNeeded: storeID.low) else {
       return "the head is another store's"
     }
     return head.fault(of: state, at: sequence, tag: try tag(of: state))
@@ -201,13 +202,13 @@ final class EvidenceKeeper: Attester {
     // Until something is written here, it is whoever wrote before.
     let known = [writer, head?.writer].lazy.compactMap { id in state.writers.first { $0.id == id } }.first
     return StoreHead(
-      store: UInt32(truncatingIfNeeded: store.storeID.low), writer: known?.id ?? head?.writer ?? writer,
+      store: UInt32(truncatingIfNeeded: storeID.low), writer: known?.id ?? head?.writer ?? writer,
       seen: sequence, own: known?.last ?? head?.own ?? 0, tag: try tag(of: state))
   }
 
   /// The state without a generation that no record is of any more.
   func without(_ reference: UInt32) throws(NotelogError) -> EvidenceState {
-    var state = try latest()
+    var state = try latest().state
     guard let index = state.generations.firstIndex(where: { $0.reference == reference }) else { return state }
     guard state.generations.remove(at: index).sums == EvidenceSums(), !state.generations.isEmpty else {
       throw NotelogError(tampered: "records are missing that had seals under generation \(reference)")
@@ -228,7 +229,7 @@ final class EvidenceKeeper: Attester {
   /// Takes a state for the one before the next transaction. The caller has the turn.
   func begin(_ state: EvidenceState) throws(NotelogError) {
     let location = try fromStorage(store.journal.catalog.location(of: FrameHeader.stateID))
-    known.withLock { ($0.state, $0.sequence) = (state, location?.sequence ?? 0) }
+    known.withLock { ($0.state, $0.location) = (state, location) }
   }
 
   // MARK: - Transactions
@@ -237,6 +238,8 @@ final class EvidenceKeeper: Attester {
     batch.removeState()
     guard batch.hasVersions || batch.isTouch else { return }
     let hasRecords = batch.frames.contains { $0.header.kind.isVersion && $0.header.collection != 0 }
+    let keyring = store.vault.evidence
+    let current = keyring.reference
     // Schemas may be mended without the key.
     if !hasRecords, store.vault.refusal(of: KeyReference(rawValue: current)) != nil { return }
     if !batch.isTouch { try refuseAlarm() }
@@ -247,7 +250,7 @@ final class EvidenceKeeper: Attester {
     guard isSealed, [0, current].contains(batch.sealReference) else {
       throw NotelogError(.conflict, "the key of the store's evidence changed since; put these records again")
     }
-    var state = try latest()
+    var (state, place) = try latest()
     var replaced: [EvidenceTally.Element] = []
     var buffer = ReadBuffer()
     for (index, frame) in batch.frames.enumerated() where isCounted(frame, at: index, batch) {
@@ -267,7 +270,8 @@ final class EvidenceKeeper: Attester {
         replaced.append((frame.header.id, location.sequence, nil))
       }
     }
-    for (number, generation) in state.generations.enumerated() where generation.reference != 0 {
+    for (number, generation) in state.generations.enumerated()
+    where generation.reference != 0 && !replaced.isEmpty {
       let gone = replaced.filter { state.generation(of: $0.revision) == number }
       let keys = try keys(generation.reference)
       state.generations[number].sums -= try naming(
@@ -281,14 +285,12 @@ final class EvidenceKeeper: Attester {
       // Its start is known once the transaction has a number.
       state.generations.append(.init(reference: current, start: .max))
     }
-    state.note(writer, at: .max)
-    let keyring = store.vault.keyring
-    (state.keyringGeneration, state.keyringDigest) = (keyring.generation, keyring.start(ofDigest: 5))
+    state.note(writer, instead: head.withLock { $0?.writer }, at: .max)
+    (state.keyringGeneration, state.keyringDigest) = (keyring.generation, keyring.digest)
     known.withLock { $0.next = state }
     let byteCount = 8 + RecordBody.sealOverhead + state.byteCount
     batch.put(FrameHeader.stateID, collection: SchemaRecord.collection, bodyByteCount: byteCount) { _ in }
-    batch.previousVersions.append(
-      try fromStorage(store.journal.catalog.previousVersion(of: FrameHeader.stateID, .record)))
+    batch.previousVersions.append(place)
   }
 
   /// Whether a frame is what a record of the app's is behind the transaction.
@@ -297,19 +299,22 @@ final class EvidenceKeeper: Attester {
       && (!batch.isSearched || batch.frame(of: frame.header.id) == index)
   }
 
-  /// The state before the transaction whose turn it is.
-  private func latest() throws(NotelogError) -> EvidenceState {
-    let location = try fromStorage(store.journal.catalog.location(of: FrameHeader.stateID))
-    let held = known.withLock { known in
-      if known.sequence == location?.sequence { known.seen = known.sequence }
-      return (state: known.state, sequence: known.sequence, seen: known.seen)
-    }
-    if let state = held.state, held.sequence == location?.sequence ?? 0 { return state }
+  /// The state before the transaction whose turn it is, and where its frame is.
+  private func latest() throws(NotelogError) -> (state: EvidenceState, place: Catalog.PreviousVersion) {
+    let held = known.withLock { (state: $0.state, location: $0.location) }
+    let seen = held.location?.sequence ?? 0
+    let catalog = store.journal.catalog
+    var place = catalog.beginLookup(of: FrameHeader.stateID)
+    place.location = held.location
+    if let state = held.state, store.journal.log.isUnderWay(seen) { return (state, place) }
+    try fromStorage(catalog.find(&place, of: FrameHeader.stateID))
+    if let state = held.state, place.location?.sequence ?? 0 == seen { return (state, place) }
     do throws(NotelogError) {
+      try store.journal.log.waitUntilQuiet()
       let (state, sequence) = try load()
-      if sequence < held.seen { throw NotelogError(tampered: "the store is older than it was") }
+      if sequence < seen { throw NotelogError(tampered: "the store is older than it was") }
       if let fault = try fault(of: state, at: sequence) { throw NotelogError(tampered: fault) }
-      return state
+      return (state, place)
     } catch {
       if error.code == .tampered { alarm.withLock { $0 = Finding(error, .evidence) } }
       throw error
@@ -321,9 +326,8 @@ final class EvidenceKeeper: Attester {
     _ record: StoredRecord, _ buffer: borrowing ReadBuffer, _ state: EvidenceState? = nil
   ) throws(NotelogError) {
     var state = state
-    if state == nil { state = try latest() }
-    guard let state else { return }
-    let reference = state.reference(of: record.revision)
+    if state == nil { state = try latest().state }
+    let reference = state?.reference(of: record.revision) ?? 0
     if reference == 0 { return }
     let keys = try keys(reference)
     let seal = try naming(
@@ -339,14 +343,13 @@ final class EvidenceKeeper: Attester {
   }
 
   func seal(_ batch: inout Batch, _ sequence: UInt64) throws(NotelogError) {
-    guard batch.frames.last?.header.isState == true, var state = known.withLock({ $0.next }) else { return }
-    let reference = current
+    guard batch.frames.last?.header.isState == true, var state = known.withLock({ $0.next }),
+      let reference = state.generations.last?.reference
+    else { return }
     let keys = try keys(reference)
-    if state.generations[state.generations.count - 1].start == .max {
-      let sums = state.generations.removeLast().sums
-      state.generations.append(.init(reference: reference, start: sequence, sums: sums))
-    }
-    state.note(writer, at: sequence)
+    let newest = state.generations.count - 1
+    if state.generations[newest].start == .max { state.generations[newest].start = sequence }
+    state.note(writer, instead: nil, at: sequence)
     state.time = store.journal.options.clock()
     state.schemas = try schemaDigest(with: batch)
     state.branch = store.journal.log.branch.id.low
@@ -356,10 +359,10 @@ final class EvidenceKeeper: Attester {
       where isCounted(frame, at: index, batch) && frame.header.kind == .record {
         added.append((frame.header.id, sequence, ID16(batch.buffer.bytes, at: frame.body.upperBound)))
       }
-      state.generations[state.generations.count - 1].sums += try EvidenceTally.sums(of: added, keys)
+      state.generations[newest].sums += try EvidenceTally.sums(of: added, keys)
       var plain = Buffer()
       state.append(to: &plain)
-      let data = EvidenceKeys.additionalData(store.storeID, sequence, reference)
+      let data = EvidenceKeys.additionalData(storeID, sequence, reference)
       var nonces = NonceRun()
       try batch.fillLast { target throws(CryptoError) in
         target.store(reference, at: 0)
@@ -367,7 +370,17 @@ final class EvidenceKeeper: Attester {
         try keys.data.seal(plain.bytes, additionalData: data.bytes, nonces: &nonces, into: &sealed)
       }
     } catch { throw NotelogError(crypto: error, "the store's evidence") }
-    known.withLock { ($0.state, $0.sequence) = (state, sequence) }
+    known.withLock { $0.sealed = state }
+  }
+
+  func note(_ reservation: Log.Reservation, of batch: borrowing Batch) {
+    guard let frame = batch.frames.last, frame.header.isState else { return }
+    var header = frame.header
+    header.sequence = reservation.sequence
+    let entry = FooterEntry(header, offset: reservation.offset + frame.start, envelopeByteCount: 0)
+    known.withLock {
+      ($0.state, $0.location) = ($0.sealed, Location(entry, segment: reservation.segment.number))
+    }
   }
 }
 

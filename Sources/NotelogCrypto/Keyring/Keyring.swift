@@ -64,10 +64,10 @@ package struct Keyring: Equatable, Sendable {
     return namedKeys.filter { numbers.contains($0.number) }
   }
 
-  /// Whether a generation's named key was shredded.
   /// The key that the store's evidence is made with; nil where it keeps none.
   package var evidenceKey: NamedKey? { namedKeys.first(where: \.isEvidence) }
 
+  /// Whether a generation's named key was shredded.
   package func isShredded(_ row: DataKey) -> Bool { namedKey(row.number)?.isShredded == true }
 
   /// A named key.

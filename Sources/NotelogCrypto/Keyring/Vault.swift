@@ -49,6 +49,13 @@ package final class Vault: Sendable {
   /// The keyring in force, without any secret.
   package var keyring: Keyring { state.withLock { $0.keyring } }
 
+  /// What evidence says of the keyring, and is made with: 0 where none is kept.
+  package var evidence: (reference: UInt32, generation: UInt64, digest: UInt64) {
+    state.withLock {
+      ($0.keyring.evidenceKey?.current.rawValue ?? 0, $0.keyring.generation, $0.keyring.start(ofDigest: 5))
+    }
+  }
+
   /// Whether the unlock root is open.
   package var isUnlocked: Bool { state.withLock { $0.root != nil } }
 

@@ -179,21 +179,21 @@ struct XAES: ~Copyable {
     var powers = InlineArray<24, SIMD2<UInt64>>(repeating: .zero)
     var (offset, sum) = (SIMD2<UInt64>.zero, SIMD2<UInt64>.zero)
     var piece = InlineArray<32, SIMD2<UInt64>>(repeating: .zero)
-    var count = 0
-    for number in 1..<blockCount {
-      let zeroCount = number.trailingZeroBitCount
-      if number == 1 << zeroCount {
-        powers[zeroCount] = power.block
-        power = power.doubled
+    for start in stride(from: 1, to: blockCount, by: piece.count) {
+      let count = min(piece.count, blockCount - start)
+      for index in 0..<count {
+        let number = start + index
+        let zeroCount = number.trailingZeroBitCount
+        if number & (number - 1) == 0 {
+          powers[zeroCount] = power.block
+          power = power.doubled
+        }
+        offset ^= powers[zeroCount]
+        let block = number == 1 ? head.0 : number == 2 ? head.1 : ID16(bytes, at: 16 * (number - 3))
+        piece[index] = SIMD2(block.low, block.high) ^ offset
       }
-      offset ^= powers[zeroCount]
-      let block = number == 1 ? head.0 : number == 2 ? head.1 : ID16(bytes, at: 16 * (number - 3))
-      piece[count] = SIMD2(block.low, block.high) ^ offset
-      count += 1
-      guard count == piece.count || number == blockCount - 1 else { continue }
       guard encrypt(&piece, count) else { return nil }
       for index in 0..<count { sum ^= piece[index] }
-      count = 0
     }
     // What is left is a block, or the beginning of one.
     var end = InlineArray<2, UInt64>(repeating: 0)
@@ -214,7 +214,9 @@ struct XAES: ~Copyable {
   private borrowing func encrypt(_ piece: inout InlineArray<32, SIMD2<UInt64>>, _ count: Int) -> Bool {
     var span = piece.mutableSpan
     // SAFETY: a piece has thirty-two blocks of sixteen bytes, and any bits are words.
-    return unsafe span.withUnsafeMutableBytes { unsafe encrypt(.init(rebasing: $0[..<(16 * count)])) }
+    return unsafe span.withUnsafeMutableBytes {
+      unsafe encrypt(UnsafeMutableRawBufferPointer(start: $0.baseAddress, count: 16 * count))
+    }
   }
 
   // MARK: keys

@@ -190,7 +190,7 @@ private struct Tagged: Record {
     let store = try AttackedStore()
     let opened = try AttackedStore.open(store.disk)
     let other = try opened.namedKey("personal").current.rawValue
-    let keys = try EvidenceKeys(other, opened.vault)
+    let keys = try EvidenceKeys.of(other, opened.vault)
     let (genuine, revision) = try #require(opened.evidence.withLock { $0 }).load()
     var state = genuine
     // A record is dropped, and the others get seals that fit.
