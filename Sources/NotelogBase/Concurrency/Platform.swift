@@ -76,7 +76,15 @@ package func pauseThread(_ duration: Duration) {
   public init(at memory: UnsafeMutableRawPointer) {
     // SAFETY: the caller gives memory of this size, aligned for anything.
     unsafe self.memory = memory
-    unsafe pthread_mutex_init(memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t()), nil)
+    var attributes = pthread_mutexattr_t()
+    unsafe pthread_mutexattr_init(&attributes)
+    #if canImport(Glibc)
+      // Most are held for a microsecond or two: less than a thread needs to fall asleep and wake.
+      unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+    #endif
+    unsafe pthread_mutex_init(
+      memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t()), &attributes)
+    unsafe pthread_mutexattr_destroy(&attributes)
   }
 
   /// The mutex that was made in this memory.
