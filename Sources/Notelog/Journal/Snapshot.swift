@@ -183,16 +183,18 @@ extension Snapshot {
       }
       let offset = walk.place
       guard header.kind == .record else { continue }
+      // States of the store's evidence: each transaction replaces one, so they say nothing of the others.
+      let isState = header.isState
       guard collection == nil || header.collection == collection else {
-        areAllCurrent = false
+        if !isState { areAllCurrent = false }
         continue
       }
-      if !isWhole {
+      if !isWhole || isState {
         // The next record's place in the index comes from memory while this record is seen to.
         if let next = walk.reader.idAhead(at: walk.next) { index.prefetch(index.fingerprint(of: next)) }
         let entry = FooterEntry(header, offset: offset, envelopeByteCount: 0)
         if try fromStorage(!isCurrent(entry, in: segment)) {
-          areAllCurrent = false
+          if !isState { areAllCurrent = false }
           guard try fromStorage(isKept(entry, in: segment, &lastFrames)) else { continue }
         }
       }
