@@ -205,10 +205,19 @@ inline begin(d) {
   moment[made].schemas = files.schemas;
   moment[made].others = moment[files.state].others;
   for (c_i : 1 .. TRANSACTIONS) { moment[made].last[c_i] = moment[files.state].last[c_i] };
+  /* EvidenceState `note`: a new id takes the place of the one that the head has. */
+  if
+  :: !device[d].writer && device[d].headWriter ->
+#ifndef DROPPED_NOT_NOTED
+     moment[made].others = LARGER(moment[made].others, moment[made].last[device[d].headWriter]);
+#endif
+     moment[made].last[device[d].headWriter] = 0
+  :: else
+  fi;
   device[d].writer = (device[d].writer -> device[d].writer : made);
   moment[made].writer = device[d].writer;
   moment[made].last[device[d].writer] = NUMBER(made);
-  /* EvidenceState `note`: who wrote longest ago makes room. */
+  /* Who wrote longest ago makes room. */
   c_n = 0; c_w = 0;
   for (c_i : 1 .. TRANSACTIONS) {
     if

@@ -54,6 +54,7 @@ extension Store {
         lookingAtRecords ? journal.snapshot() : nil
       }
       (audit.revision, audit.commitTime) = (revision, state.time)
+      audit.isRestored = state.branch != journal.log.branch.id.low
       if let fault { note(fault) }
       guard let moment else { return audit }
       var auditor = try Auditor(state, vault)

@@ -98,6 +98,8 @@ public struct Audit: Sendable {
   /// The transaction that the store's evidence is of.
   public internal(set) var revision: UInt64 = 0
   var commitTime: UInt64 = 0
+  /// Whether the store was restored or salvaged since: a head from before tells whether it is an older one now.
+  public internal(set) var isRestored = false
   /// How many records were looked at.
   public internal(set) var recordCount = 0
   /// What is not as somebody with the key wrote it, or can't be told.

@@ -136,7 +136,10 @@ extension Verification {
       report.row(
         "evidence",
         audit.map { "\(words(.evidence)): \(said)\($0.asOf)" } ?? "not checked: no key was given",
-        ["evidenceRevision": audit?.revision, "evidenceTime": audit?.time?.shown])
+        [
+          "evidenceRevision": audit?.revision, "evidenceTime": audit?.time?.shown,
+          "evidenceRestored": audit?.isRestored,
+        ])
     }
     let shredded = counted(shreddedCount, "value")
     report.row(
@@ -182,7 +185,10 @@ extension Verification {
 
 extension Audit {
   /// Of when it is, as far as that is known.
-  var asOf: String { time?.shown(isUTC: false).map { ", as of revision \(revision), \($0)" } ?? "" }
+  var asOf: String {
+    guard let shown = time?.shown(isUTC: false) else { return "" }
+    return ", as of revision \(revision), \(shown)\(isRestored ? "; restored since" : "")"
+  }
 }
 
 extension Verification.LostRecord: JSONRepresentable {

@@ -199,8 +199,10 @@ import Testing
     _ = try Store.restore(archive.archive, to: restored, unlocking: AttackedStore.key)
     for (disk, title) in [(store.disk, "other"), (restored, "third")] {
       let opened = try Store.open(in: disk, unlocking: AttackedStore.key, options: EvidenceTests.options)
-      #expect(try opened.audit().isSound)
+      let audit = try opened.audit()
+      #expect(audit.isSound && audit.isRestored == (disk === restored))
       try opened.write { tx in try tx.update(Note.self, store.notes[2].id) { $0.set(\.title, title) } }
+      #expect(try !opened.audit().isRestored)
       try opened.close()
     }
     var forged = try ForgedStore(restored).moment()

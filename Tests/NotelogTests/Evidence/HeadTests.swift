@@ -54,6 +54,21 @@ import Testing
     #expect(try Self.fault(try AttackedStore().disk, head) == "the head is another store's")
   }
 
+  @Test func `who has a head takes the place of its writer, and a head from before passes still`() throws {
+    let store = try AttackedStore()
+    let first = try Self.write(store.disk, nil, "one")
+    var head = first
+    for _ in 0..<20 { head = try Self.write(store.disk, head, "more") }
+    let opened = try AttackedStore.open(store.disk)
+    let state = try #require(try opened.evidence.withLock { $0 }?.load().state)
+    try opened.close()
+    // Besides, whoever made the store.
+    #expect(state.writers.count == 2)
+    #expect(state.writers.contains { $0.id == head.writer && $0.last == head.own })
+    #expect(state.othersLast > first.own && state.othersLast < head.own)
+    #expect(try Self.fault(store.disk, first) == nil)
+  }
+
   @Test func `a store that was put back to an earlier moment is sound, but for a head`() throws {
     let store = try AttackedStore()
     let (before, earlier) = (store.disk.copy(), try Self.write(store.disk, nil, "one"))
