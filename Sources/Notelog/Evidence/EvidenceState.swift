@@ -71,7 +71,7 @@ struct EvidenceState: Equatable, Sendable {
 
   /// Notes that a writer has written. Another makes room: the one of the head that the writer has, or who wrote longest
   /// ago.
-  mutating func note(_ writer: UInt64, instead earlier: UInt64?, at sequence: UInt64) {
+  mutating func note(_ writer: UInt64, instead earlier: UInt64? = nil, at sequence: UInt64) {
     func place(of id: UInt64?) -> Int? { writers.firstIndex { $0.id == id } }
     if let place = place(of: writer) { return writers[place].last = sequence }
     let oldest = writers.indices.min { writers[$0].last < writers[$1].last }

@@ -279,6 +279,8 @@ extension Store {
       guard [.damaged, .notFound].contains(error.code) else { throw error }
       verification.add(Finding(error, .structure))
     }
+    // Nobody has restored it yet.
+    verification.audit?.isRestored = false
     let known = verification.findings
     for finding in try view.findings + plan.otherHistories(of: view) + further where !known.contains(finding)
     { verification.add(finding) }

@@ -243,7 +243,6 @@ final class EvidenceKeeper: Attester {
     // Schemas may be mended without the key.
     if !hasRecords, store.vault.refusal(of: KeyReference(rawValue: current)) != nil { return }
     if !batch.isTouch { try refuseAlarm() }
-    guard current != 0 else { throw missing }
     let isSealed = batch.frames.allSatisfy {
       $0.header.kind != .record || $0.header.collection == SchemaRecord.collection || $0.header.hasSeal
     }
@@ -349,7 +348,7 @@ final class EvidenceKeeper: Attester {
     let keys = try keys(reference)
     let newest = state.generations.count - 1
     if state.generations[newest].start == .max { state.generations[newest].start = sequence }
-    state.note(writer, instead: nil, at: sequence)
+    state.note(writer, at: sequence)
     state.time = store.journal.options.clock()
     state.schemas = try schemaDigest(with: batch)
     state.branch = store.journal.log.branch.id.low

@@ -172,42 +172,57 @@ struct XAES: ~Copyable {
   /// of CMAC do.
   borrowing func pmac(_ head: (ID16, ID16), _ bytes: RawSpan) -> ID16? {
     let blockCount = 2 + (bytes.byteCount + 15) / 16
-    // SAFETY: the page holds K1, which is L(1); pieces and the sum are as long as is said of them.
+    // SAFETY: the page holds K1, which is L(1).
     let base = unsafe page.pointer
     var power = unsafe FieldElement((base + Page.cmacKey).load(as: SIMD2<UInt64>.self)).halved
     let ofWholeBlock = power.halved.block
     var powers = InlineArray<24, SIMD2<UInt64>>(repeating: .zero)
+    for index in 0...max(2, blockCount.bitWidth - blockCount.leadingZeroBitCount) {
+      powers[index] = power.block
+      power = power.doubled
+    }
     var (offset, sum) = (SIMD2<UInt64>.zero, SIMD2<UInt64>.zero)
     var piece = InlineArray<32, SIMD2<UInt64>>(repeating: .zero)
-    for start in stride(from: 1, to: blockCount, by: piece.count) {
-      let count = min(piece.count, blockCount - start)
-      for index in 0..<count {
-        let number = start + index
-        let zeroCount = number.trailingZeroBitCount
-        if number & (number - 1) == 0 {
-          powers[zeroCount] = power.block
-          power = power.doubled
-        }
-        offset ^= powers[zeroCount]
-        let block = number == 1 ? head.0 : number == 2 ? head.1 : ID16(bytes, at: 16 * (number - 3))
-        piece[index] = SIMD2(block.low, block.high) ^ offset
+    for start in stride(from: 0, to: blockCount - 1, by: piece.count) {
+      let count = min(piece.count, blockCount - 1 - start)
+      // Of four blocks, the offsets differ from the one before them by the same but for the last.
+      for index in stride(from: 0, to: count, by: 4) {
+        let next = offset ^ powers[1] ^ powers[(start + index + 4).trailingZeroBitCount]
+        piece[index] = block(start + index, head, bytes) ^ offset ^ powers[0]
+        piece[index + 1] = block(start + index + 1, head, bytes) ^ offset ^ powers[0] ^ powers[1]
+        piece[index + 2] = block(start + index + 2, head, bytes) ^ offset ^ powers[1]
+        piece[index + 3] = block(start + index + 3, head, bytes) ^ next
+        offset = next
       }
       guard encrypt(&piece, count) else { return nil }
       for index in 0..<count { sum ^= piece[index] }
     }
     // What is left is a block, or the beginning of one.
-    var end = InlineArray<2, UInt64>(repeating: 0)
-    let left = bytes.byteCount == 0 ? 0 : bytes.byteCount - 16 * (blockCount - 3)
-    for index in 0..<left {
-      let byte = bytes.byte(at: bytes.byteCount - left + index)
-      end[index / 8] |= UInt64(byte) << UInt64(8 * (index % 8))
+    var end = UInt128(head.1.high) << 64 | UInt128(head.1.low)
+    let left = bytes.byteCount - 16 * (blockCount - 3)
+    if bytes.byteCount >= 16 {
+      end = bytes.load(UInt128.self, at: bytes.byteCount - 16) >> UInt128(8 * (16 - left))
+    } else if bytes.byteCount > 0 {
+      end = (0..<left).reduce(0) { $0 | UInt128(bytes.byte(at: $1)) << UInt128(8 * $1) }
     }
-    if blockCount == 2 { (end[0], end[1]) = (head.1.low, head.1.high) }
-    if left > 0, left < 16 { end[left / 8] |= 0x80 << UInt64(8 * (left % 8)) } else { sum ^= ofWholeBlock }
-    sum ^= SIMD2(end[0], end[1])
-    piece[0] = sum
+    if left < 16 { end |= 0x80 << UInt128(8 * left) } else { sum ^= ofWholeBlock }
+    piece[0] = sum ^ SIMD2(UInt64(truncatingIfNeeded: end), UInt64(truncatingIfNeeded: end >> 64))
     guard encrypt(&piece, 1) else { return nil }
     return ID16(low: piece[0][0], high: piece[0][1])
+  }
+
+  /// A block of what is authenticated; zeros where it is not whole.
+  @inline(__always) private borrowing func block(
+    _ index: Int, _ head: (ID16, ID16), _ bytes: RawSpan
+  ) -> SIMD2<UInt64> {
+    if index < 2 {
+      let id = index == 0 ? head.0 : head.1
+      return SIMD2(id.low, id.high)
+    }
+    let place = 16 * (index - 2)
+    guard place + 16 <= bytes.byteCount else { return .zero }
+    // SAFETY: all sixteen bytes are there.
+    return unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: SIMD2<UInt64>.self)
   }
 
   /// Encrypts the first blocks of a piece.

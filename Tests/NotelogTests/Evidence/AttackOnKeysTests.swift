@@ -129,6 +129,8 @@ private struct Tagged: Record {
       try catalog.index.replace(catalog.index.fingerprint(of: id), at: place, with: try #require(older)))
     let refusal = #expect(throws: NotelogError(.tampered, "")) { try opened.putAll([store.notes[5]]) }
     #expect(refusal?.message.contains("the store is older than it was") == true)
+    // Nor is that a moment to keep a head of.
+    #expect(throws: NotelogError(.tampered, "")) { try opened.head() }
     try opened.close()
   }
 
@@ -405,14 +407,33 @@ private struct Tagged: Record {
   }
 
   @Test func `another effaceable secret opens no value, and is no matter of evidence`() throws {
+    let secret = Shreddable(text: "s")
     let store = try AttackedStore { store, _ in
       try store.createKey("gone", .whenUnlocked, isShreddable: true)
+      try store.putAll([secret])
     }
     let name = try #require(store.now.files.keys.first { $0.hasSuffix(".effaceable") })
     var forged = store.now
-    forged.files[name]?[100] ^= 1
+    var bytes = try #require(forged.files[name])
+    bytes[40] ^= 1
+    let checksum = Checksum.of(Array(bytes[..<64]).rawSpan)
+    for index in 0..<4 { bytes[64 + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * index)) }
+    forged.files[name] = bytes
     #expect(try AttackedStore.findings(forged) == [])
+    for (moment, text) in [(store.now, "s"), (forged, nil)] {
+      let opened = try AttackedStore.open(moment.disk())
+      let entry = try #require(try opened.get(Shreddable.self, secret.id))
+      #expect((try? entry.text) == text)
+      try opened.close()
+    }
   }
+}
+
+/// A record type with a key of its own.
+private struct Shreddable: Record {
+  var id = RecordID()
+  var text = ""
+  static let schema = Schema<Shreddable>("shreddable") { Sealed("text", \.text, key: "gone") }
 }
 
 /// A record type beside notes.

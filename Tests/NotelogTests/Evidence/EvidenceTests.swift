@@ -2,6 +2,7 @@
 
 @testable import NotelogBase
 import NotelogCrypto
+import NotelogFormat
 import NotelogTestSupport
 import Testing
 
@@ -157,6 +158,55 @@ extension EvidenceTests {
 // MARK: - The state's bytes.
 
 extension EvidenceTests {
+  /// What each replaces is counted once, though it is looked up before its turn, and while others' states are on their way.
+  @Test func `writers that put the same records side by side keep the sums right`() async throws {
+    let store = try Store.create(in: SimulatedDisk(), unlocking: TemporaryFolder.key, options: Self.options)
+    let notes = (0..<70).map { Note(title: "\($0)") }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          var batch = try store.batch(of: Note.self)
+          for round in 0..<400 {
+            // One of them writes too many for each of them to be noted.
+            for note in writer == 0 ? notes[...] : notes[round % 3...round % 3] { try batch.put(note) }
+            try batch.commit(.buffered)
+            if writer == 1, round % 7 == 0 {
+              try store.write(.buffered) { tx in _ = try tx.delete(Note.self, notes[2].id) }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try Self.findings(store) == [])
+    #expect(try store.audit().recordCount >= 69)
+    try await store.close()
+  }
+
+  /// Whoever goes through a segment without looking records up still tells states apart.
+  @Test func `of the states in a segment of current records one is current`() throws {
+    let disk = SimulatedDisk()
+    var store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Self.options)
+    for number in 0..<200 { try store.putAll([Note(title: "\(number)")], .buffered) }
+    try store.close()
+    store = try Self.open(disk)
+    for _ in 0..<3 {
+      var (records, states) = (0, 0)
+      try store.journal.snapshot().forEach { record, _, _ in
+        if record.collection == 0 {
+          if record.id == FrameHeader.stateID { states += 1 }
+        } else {
+          records += 1
+        }
+        return true
+      }
+      #expect(records == 200 && states == 1)
+      #expect(try store.query(Note.self).entries().count == 200)
+    }
+    #expect(store.journal.snapshot().areWhole.contains(true))
+    try store.close()
+  }
+
   @Test func `a state that breaks its layout is none`() throws {
     var state = EvidenceState(generations: [.init(reference: 1, start: 0), .init(reference: 2, start: 9)])
     state.note(7, at: 12)
@@ -172,5 +222,9 @@ extension EvidenceTests {
     }
     #expect(
       EvidenceState(Array(bytes.dropLast()).rawSpan) == nil && EvidenceState((bytes + [0]).rawSpan) == nil)
+    state.writers = (1...17).map { .init(id: $0, last: $0) }
+    buffer.removeAll()
+    state.append(to: &buffer)
+    #expect(EvidenceState(buffer.bytes) == nil)
   }
 }
