@@ -31,7 +31,7 @@ import Testing
     #expect(Self.entry(flags: 1 << 31) == nil)
     #expect(Self.entry(kind: 2) == nil)
     #expect(Self.entry(kind: 2, payloadByteCount: 0)?.kind == .tombstone)
-    #expect(Self.entry(payloadByteCount: UInt32(FormatLimits.maximumRecordByteCount) + 1) == nil)
+    #expect(Self.entry(payloadByteCount: UInt32(FrameKind.record.maximumPayloadByteCount) + 1) == nil)
     #expect(
       Self.entry(kind: 3, payloadByteCount: UInt32(FormatLimits.maximumChunkPayloadByteCount) + 1) == nil)
   }

@@ -346,9 +346,12 @@ private struct Remark: Record {
 
   /// The bug: a record's envelope was left out when its length was compared with the limit. A body that just
   /// fitted was written, in a frame that no reader takes for one.
-  @Test func `the largest record can be read again, and one byte more is refused`() throws {
+  @Test(arguments: [false, true])
+  func `the largest record can be read again, and one byte more is refused`(keepsEvidence: Bool) throws {
     let folder = try TemporaryFolder()
-    var store = try folder.create()
+    var options = Store.Options()
+    options.keepsEvidence = keepsEvidence
+    var store = try Store.create(at: folder.path, unlocking: TemporaryFolder.key, options: options)
     // Envelope: 4, and 4 for a key of 4 bytes. Body: 4, two entries of 12, the name.
     let most = Limits.recordBytes - (4 + 4 + 4) - (4 + 2 * 12 + 4)
     let largest = Bulky(raw: [UInt8](repeating: 7, count: most))

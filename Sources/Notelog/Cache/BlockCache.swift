@@ -100,7 +100,7 @@ final class BlockCache: Sendable {
         guard available >= Layout.frameHeaderByteCount else { return nil }
         // Nothing of it has been checked yet; it only says how much to copy, within what a record may have.
         let payloadByteCount = Int(block.load(UInt32.self, at: start + 4))
-        guard payloadByteCount <= FormatLimits.maximumRecordByteCount else { return nil }
+        guard payloadByteCount <= FrameKind.record.maximumPayloadByteCount else { return nil }
         let wanted = ReadBuffer.firstByteCount(
           ofFrame: aligned(Layout.frameHeaderByteCount + payloadByteCount))
         buffer.append(block.extracting(start..<start + min(available, wanted)))

@@ -33,7 +33,7 @@ public enum FrameKind: UInt8, Sendable, BitwiseCopyable {
   @inlinable
   public var maximumPayloadByteCount: Int {
     switch self {
-    case .record: FormatLimits.maximumRecordByteCount
+    case .record: FormatLimits.maximumRecordByteCount + Layout.sealByteCount
     case .tombstone: 0
     case .chunk: FormatLimits.maximumChunkPayloadByteCount
     case .commit: 128
