@@ -13,10 +13,7 @@ extension NotelogError: LocalizedError {
   public var failureReason: String? { message }
 
   /// What a user can do about it, where there is something.
-  public var recoverySuggestion: String? {
-    if sentence != nil { return suggestion }
-    return code.advice.suggestion
-  }
+  public var recoverySuggestion: String? { sentence == nil ? code.advice.suggestion : suggestion }
 }
 
 extension NotelogError.Code {

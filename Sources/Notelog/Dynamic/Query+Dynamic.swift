@@ -14,7 +14,7 @@ extension DynamicCollection {
   /// such record by its id.
   public func query() -> Query<DynamicEntry> {
     let (plan, opener) = (plan, store.opener)
-    return Query(store) { { Scanner(plan, opener) } }.changing { question in
+    return Query(store: store) { { Scanner(plan, opener) } }.changing { question in
       question.isByName = true
       question.damageHandler = { finding in throw NotelogError(finding) }
     }
@@ -133,13 +133,13 @@ extension QueryCondition where R == DynamicEntry {
       case .less, .greater, .unequal:
         KeySet([], includesMissing: false, of: type, "nothing", decides: true)
       }
-    return QueryCondition(FieldCondition(field: fieldReference(named: name), keys: keys))
+    return QueryCondition(field: fieldReference(named: name), keys: keys)
   }
 
   /// The text field is this text, the case of ASCII letters ignored where that is said. Asking throws
   /// `notFound` where there is no such field, and `typeMismatch` where it is not text.
   public static func field(_ name: String, is text: String, ignoringCase: Bool) -> QueryCondition {
-    QueryCondition(FieldCondition(fieldReference(named: name), is: text, ignoringCase: ignoringCase))
+    QueryCondition(fieldReference(named: name), is: text, ignoringCase: ignoringCase)
   }
 
   /// The text field holds a text; a sealed field is opened for it. Asking throws `notFound` where there is no
@@ -154,7 +154,7 @@ extension QueryCondition where R == DynamicEntry {
     _ name: String, contains text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition {
     let pattern = TextPattern(text, ignoringCaseAndAccents: ignoringCaseAndAccents)
-    return QueryCondition(FieldCondition(textOf: fieldReference(named: name)) { try pattern.isIn($0) })
+    return QueryCondition(textOf: fieldReference(named: name)) { try pattern.isIn($0) }
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it. It is
@@ -170,16 +170,15 @@ extension QueryCondition where R == DynamicEntry {
     on name: String, ifLong long: Bool? = nil,
     _ holds: @escaping @Sendable (DynamicValue) throws -> Bool
   ) -> QueryCondition {
-    QueryCondition(
-      FieldCondition(field: fieldReference(named: name), keys: nil) { scanner in
-        let index = try scanner.plan.index(of: name)
-        let field = scanner.plan.fields[index]
-        return { record in
-          if let long, try record.body.find(field.number)?.flags.contains(.chunked) == true { return long }
-          return try scanner.withValue(in: index, of: record) { bytes in
-            try holds(DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional))
-          } ?? holds(.missing)
-        }
-      })
+    QueryCondition(field: fieldReference(named: name)) { scanner in
+      let index = try scanner.plan.index(of: name)
+      let field = scanner.plan.fields[index]
+      return { record in
+        if let long, try record.body.find(field.number)?.flags.contains(.chunked) == true { return long }
+        return try scanner.withValue(in: index, of: record) { bytes in
+          try holds(DynamicValue(loading: bytes, as: field.type, isOptional: field.isOptional))
+        } ?? holds(.missing)
+      }
+    }
   }
 }

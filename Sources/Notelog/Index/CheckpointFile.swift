@@ -31,8 +31,7 @@ struct CheckpointFile: Sendable {
   static func write(
     _ head: CheckpointHead, _ index: borrowing IndexCopy, leaving byteCount: Int, to storage: any Storage
   ) throws(StorageError) -> any StorageFile {
-    let name = FileName.index + FileName.partialSuffix
-    let file = try storage.openEmpty(name)
+    let file = try storage.openEmpty(FileName.index + FileName.partialSuffix)
     // Where space can't be promised, it can't be asked for either.
     _ = try file.allocateIfSupported(0..<head.blockCount * CheckpointBlock.byteCount + byteCount)
     try file.setLength(0)

@@ -442,8 +442,7 @@ extension Catalog {
       for entry in try source.footerEntries() {
         let old = Location(entry, segment: source.number)
         if copies.count < results.count, results[copies.count].isCopy(of: entry) {
-          let new = Location(results[copies.count], segment: output.number)
-          copies.append((entry.id, old, new))
+          copies.append((entry.id, old, Location(results[copies.count], segment: output.number)))
         } else if entry.kind == .tombstone {
           dropped.append((entry.id, old))
         } else if entry.kind != .chunk {

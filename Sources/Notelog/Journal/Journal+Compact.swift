@@ -314,8 +314,7 @@ extension Journal {
     var batch = Batch()
     batch.publish(change)
     try log.lookUp(&batch)
-    let reservation = try reserveNow(for: &batch, .durable)
-    try finish(reservation, &batch, .durable)
+    try finish(reserveNow(for: &batch, .durable), &batch, .durable)
   }
 
   /// Counts a run of compaction that replaced something, and tells of it.

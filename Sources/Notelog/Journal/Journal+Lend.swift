@@ -334,7 +334,8 @@ extension Journal {
         return (follower.hasNews, follower.endsInCloseMark, follower.place)
       } catch {
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }
-        guard error.cause?.isOfGoneFile == true else { throw error }
+        // A file that was named a moment ago may be gone: its writer goes on.
+        guard let cause = error.cause, cause.isMissing || cause.errno == SystemErrno.stale else { throw error }
         guard attempt < Self.maximumAttempts else {
           throw NotelogError(
             .damaged,
@@ -343,9 +344,4 @@ extension Journal {
       }
     }
   }
-}
-
-extension StorageError {
-  /// Whether a file that was named a moment ago is gone: its writer goes on.
-  fileprivate var isOfGoneFile: Bool { isMissing || errno == SystemErrno.stale }
 }

@@ -305,7 +305,13 @@ extension Journal {
     do { try write(ending.mark, in: ending.segment) } catch {
       throw NotelogError(.inputOutput, "the store could not be closed in order", in: path, cause: error)
     }
-    tellLastClose(ending.mark)
+    // Where the close mark is, which is on the medium by now, is noted outside of the log too. The note itself is
+    // not synced: an older one says less, and nothing false.
+    let close = LastClose(
+      storeID: storeID, mark: ending.mark.place, nextSequence: ending.mark.nextSequence)
+    var buffer = Buffer(capacity: LastClose.byteCount)
+    close.append(to: &buffer)
+    try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
   }
 
   /// Ends a segment with a close mark.
@@ -315,14 +321,6 @@ extension Journal {
     try segment.file.writeAll(buffer.bytes, at: mark.place.offset)
     try segment.file.setLength(mark.range.upperBound)
     try log.timing(segment.file.makeDurable)
-  }
-
-  /// Notes outside of the log where the close mark is, which is on the medium by now. The note itself is not
-  /// synced: an older one says less, and nothing false.
-  private func tellLastClose(_ mark: CloseMark) {
-    var buffer = Buffer(capacity: LastClose.byteCount)
-    LastClose(storeID: storeID, mark: mark.place, nextSequence: mark.nextSequence).append(to: &buffer)
-    try? lock.withLock { $0 }?.writeAll(buffer.bytes, at: 0)
   }
 
   /// Throws once it was closed.

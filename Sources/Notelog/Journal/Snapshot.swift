@@ -160,7 +160,9 @@ extension Snapshot {
     let limit = min(end, try fromStorage(segment.file.byteCount()))
     if limit < end {
       areAllCurrent = false
-      try onDamage(segment.shortening(from: end, to: limit))
+      // It is shorter than it was, or gone.
+      let kind = limit == 0 ? Finding.Kind.missingSegment : .truncated
+      try onDamage(Finding(kind, segment: segment.number, limit..<(limit == 0 ? 0 : end)))
     }
     var walk = SegmentWalk(segment.file, salt: segment.salt, end: limit)
     walk.reader.exchangeWindow(with: &window)
@@ -269,14 +271,6 @@ extension Snapshot {
   /// Up to where a segment's frames are to be looked for; which of them count, the index says. Behind what is
   /// visible, the file of a writer that was killed may hold anything, until its recovery has cut it.
   func scanEnd(of segment: Segment) -> Int { segment.number == end.segment ? end.offset : segment.visibleEnd }
-}
-
-extension Segment {
-  /// The damage that a file is which is shorter than it was.
-  func shortening(from byteCount: Int, to end: Int) -> Finding {
-    if end == 0 { return Finding(.missingSegment, segment: number) }
-    return Finding(.truncated, segment: number, offset: end, byteCount: byteCount - end)
-  }
 }
 
 // MARK: - Going through the envelopes of a snapshot's records, most of which footers hold: a tenth of the bytes of the records.

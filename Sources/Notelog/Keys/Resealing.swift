@@ -358,8 +358,7 @@ struct Resealing {
       else { return nil }
       contents[index] = content
     }
-    let hasOldSeal = try hasOldSeal(stored)
-    guard hasOldSeal || !entries.isEmpty else { return 0 }
+    guard try hasOldSeal(stored) || !entries.isEmpty else { return 0 }
     tx.prepare(plan)
     try tx.merge(id, over: stored, plan, changed: Set(contents.keys), contents) { _, _ in }
     return max(1, contents.count)

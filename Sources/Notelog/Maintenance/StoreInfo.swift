@@ -159,7 +159,7 @@ extension Store {
         StoreInfo.Slot(
           number: slot.id, kind: slot.kind?.name ?? "of a later version",
           work: slot.kind == .password ? Int(slot.logN) : nil,
-          grant: slot.grant == 0 ? nil : grantedKeys(slot, keyring))
+          grant: slot.grant == 0 ? nil : keyring.keys(grantedTo: slot).map { vault.name(ofKey: $0.number) ?? "\($0.current.rawValue)" })
       },
       keys: keyring.namedKeys.map { key in
         StoreInfo.Key(
@@ -268,10 +268,6 @@ extension Store {
     case .elsewhere: return .elsewhere
     default: return .locked
     }
-  }
-
-  private func grantedKeys(_ slot: Keyring.Slot, _ keyring: Keyring) -> [String] {
-    keyring.keys(grantedTo: slot).map { key in vault.name(ofKey: key.number) ?? "\(key.current.rawValue)" }
   }
 }
 

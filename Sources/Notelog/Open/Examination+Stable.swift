@@ -36,8 +36,7 @@ extension Examination {
       var message = ""
       if case .failure(let error) = outcome { message = error.message }
       let finding = (examined?.report.damages ?? [], message, names)
-      let isSame = previous.map { $0 == finding } ?? false
-      repetitions = isSame ? repetitions + 1 : 1
+      repetitions = previous.map { $0 == finding } ?? false ? repetitions + 1 : 1
       previous = finding
       if repetitions == believedAfter || attempt == maximumAttempts { return try outcome.get() }
     }

@@ -66,8 +66,7 @@ struct Recovery {
     for segment in examination.log where segment.number >= floor.segment && segment.number <= end.segment {
       let start = segment.number == floor.segment ? floor.offset : 0
       let limit = segment.number == end.segment ? end.offset : segment.end
-      let name = FileName.segment(segment.number)
-      let file = try storage.openFile(name, .update)
+      let file = try storage.openFile(FileName.segment(segment.number), .update)
       try file.copyBytes(of: file, start..<limit)
       try file.makeDurable()
     }

@@ -75,7 +75,7 @@ extension Query where R: Record {
   /// The first value in an order, of those that are there and no NaN.
   private func first<Value: FieldValue>(_ path: FieldKeyPath<R, Value>, _ key: OrderKey) throws -> Value? {
     let values = KeySet(Value.Stored.fieldType, from: nil, to: nil, includingUpper: true, "any value")
-    let condition = QueryCondition<R>(FieldCondition(field: fieldReference(path), keys: values))
+    let condition = QueryCondition<R>(field: fieldReference(path), keys: values)
     guard question.limit != nil || question.offset != 0 || question.cursor != nil else {
       let first = self.where(condition).changing { $0.keys = [key] }.limit(1)
       return try first.entries().first?.value(of: path)

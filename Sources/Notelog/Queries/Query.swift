@@ -14,21 +14,11 @@
 public struct Query<R>: Sendable, Opaque {
   let store: Store
   /// The moment that is asked about; nil asks about the moment of asking.
-  let moment: Snapshot?
-  private let own: OwnWrites
-  /// Looks the collection up, and returns what makes scanners of it.
-  private let scanners: @Sendable () throws -> @Sendable () -> Scanner
+  var moment: Snapshot?
+  var own = OwnWrites()
   var question = Question()
-
-  init(
-    _ store: Store, _ moment: Snapshot? = nil, _ own: OwnWrites = OwnWrites(),
-    _ scanners: @escaping @Sendable () throws -> @Sendable () -> Scanner
-  ) {
-    self.store = store
-    self.moment = moment
-    self.own = own
-    self.scanners = scanners
-  }
+  /// Looks the collection up, and returns what makes scanners of it.
+  let scanners: @Sendable () throws -> @Sendable () -> Scanner
 
   /// Begins to ask.
   func search() throws -> Search {
@@ -135,7 +125,7 @@ public protocol RecordSource: ~Copyable {
 
 extension Store: RecordSource {
   /// A query over the records of a type.
-  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(self) { try self.scanners(for: type) } }
+  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(store: self) { try self.scanners(for: type) } }
 
   fileprivate func scanners<R: Record>(for type: R.Type) throws -> @Sendable () -> Scanner {
     let reader = try reader(for: type)
@@ -146,7 +136,7 @@ extension Store: RecordSource {
 extension StoreSnapshot: RecordSource {
   /// A query over the records of a type as they were.
   public func query<R: Record>(_ type: R.Type) -> Query<R> {
-    Query(store, moment) { [store] in try store.scanners(for: type) }
+    Query(store: store, moment: moment) { [store] in try store.scanners(for: type) }
   }
 }
 

@@ -21,7 +21,12 @@ public struct QueryCondition<R>: Sendable {
 
   init(_ node: ConditionNode) { self.node = node }
 
-  init(_ condition: FieldCondition) { node = .field(condition) }
+  init(
+    field: @escaping FieldReference, keys: KeySet? = nil,
+    bind: (@Sendable (Scanner) throws -> ConditionNode.Bound)? = nil
+  ) {
+    node = .field(FieldCondition(field: field, keys: keys, bind: bind))
+  }
 
   /// Both conditions hold.
   public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
@@ -141,17 +146,17 @@ struct FieldCondition: Sendable {
   }
 }
 
-extension FieldCondition {
+extension QueryCondition {
   /// A condition that a field is a text.
   init(_ field: @escaping FieldReference, is text: String, ignoringCase: Bool) {
     self.init(field: field, keys: ignoringCase ? KeySet(ignoringCaseOf: text) : KeySet([text]))
   }
 
   /// A condition that looks at a value of a record type.
-  init<R: Record>(
+  init(
     _ path: any PartialKeyPath<R> & Sendable, _ keys: KeySet? = nil,
     _ holds: @escaping @Sendable (ScannedEntry<R>) throws -> Bool
-  ) {
+  ) where R: Record {
     self.init(field: fieldReference(path), keys: keys) { scanner in
       let scanner = scanner.of(R.self)
       return { record in try holds(ScannedEntry(record, scanner)) }
@@ -160,7 +165,7 @@ extension FieldCondition {
 
   /// A condition that looks at a text that is there.
   init(textOf field: @escaping FieldReference, _ holds: @escaping @Sendable (RawSpan) throws -> Bool) {
-    self.init(field: field, keys: nil) { scanner in
+    self.init(field: field) { scanner in
       let place = try field(scanner)
       let field = scanner.plan.fields[place.index]
       guard field.type == .text else { throw mismatch(scanner, place.index) }
@@ -195,7 +200,7 @@ extension QueryCondition where R: Record {
   public static func field<Value: Equatable & Sendable>(
     _ path: FieldKeyPath<R, Value>, is value: Value
   ) -> QueryCondition {
-    QueryCondition(FieldCondition(path, KeySet([value])) { entry in try entry.value(of: path) == value })
+    QueryCondition(path, KeySet([value])) { entry in try entry.value(of: path) == value }
   }
 
   /// The text field is this text, the case of ASCII letters ignored where that is said: the other bytes of
@@ -206,7 +211,7 @@ extension QueryCondition where R: Record {
   public static func field<Value: FieldValue>(
     _ path: FieldKeyPath<R, Value>, is text: String, ignoringCase: Bool
   ) -> QueryCondition where Value.Stored: TextValue {
-    QueryCondition(FieldCondition(fieldReference(path), is: text, ignoringCase: ignoringCase))
+    QueryCondition(fieldReference(path), is: text, ignoringCase: ignoringCase)
   }
 
   /// The field has another value than this. An index helps where this is nil.
@@ -214,8 +219,7 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, isNot value: Value
   ) -> QueryCondition {
     guard let keys = KeySet([value]), keys.includesMissing else { return !field(path, is: value) }
-    return QueryCondition(
-      FieldCondition(path, KeySet(presentOf: keys.type)) { entry in try entry.value(of: path) != value })
+    return QueryCondition(path, KeySet(presentOf: keys.type)) { entry in try entry.value(of: path) != value }
   }
 
   /// The field has one of these values, compared as one value is. If the field is indexed, or sealed and
@@ -228,8 +232,7 @@ extension QueryCondition where R: Record {
   ) -> QueryCondition {
     let known = Set(values)
     // Texts that are other bytes may be one to a set.
-    return QueryCondition(
-      FieldCondition(path, KeySet(values)) { entry in known.contains(try entry.value(of: path)) })
+    return QueryCondition(path, KeySet(values)) { entry in known.contains(try entry.value(of: path)) }
   }
 
   /// The field has a value in a range: `5..<9`, `5...9`, `5...`, `..<9` or `...9`. If the field is an indexed
@@ -240,18 +243,16 @@ extension QueryCondition where R: Record {
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
-    QueryCondition(
-      FieldCondition(path, KeySet(in: range)) { entry in range.contains(try entry.value(of: path)) })
+    QueryCondition(path, KeySet(in: range)) { entry in range.contains(try entry.value(of: path)) }
   }
 
   /// The field has a value, and it is in a range; nil is in none.
   public static func field<Value: Comparable & Sendable>(
     _ path: FieldKeyPath<R, Value?>, in range: some RangeExpression<Value> & Sendable
   ) -> QueryCondition {
-    QueryCondition(
-      FieldCondition(path, KeySet(in: range)) { entry in
-        try entry.value(of: path).map { range.contains($0) } ?? false
-      })
+    QueryCondition(path, KeySet(in: range)) { entry in
+      try entry.value(of: path).map { range.contains($0) } ?? false
+    }
   }
 
   /// The text field begins with a text; nil begins with nothing.
@@ -266,11 +267,10 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, hasPrefix text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition where Value.Stored: TextValue {
     guard ignoringCaseAndAccents else {
-      return QueryCondition(FieldCondition(field: fieldReference(path), keys: KeySet(beginningWith: text)))
+      return QueryCondition(field: fieldReference(path), keys: KeySet(beginningWith: text))
     }
     let pattern = TextPattern(text, ignoringCaseAndAccents: true)
-    return QueryCondition(
-      FieldCondition(textOf: fieldReference(path)) { try pattern.isIn($0, atStart: true) })
+    return QueryCondition(textOf: fieldReference(path)) { try pattern.isIn($0, atStart: true) }
   }
 
   /// The text field holds a text; a sealed field is opened for it. nil holds nothing.
@@ -286,13 +286,13 @@ extension QueryCondition where R: Record {
     _ path: FieldKeyPath<R, Value>, contains text: String, ignoringCaseAndAccents: Bool = false
   ) -> QueryCondition where Value.Stored: TextValue {
     let pattern = TextPattern(text, ignoringCaseAndAccents: ignoringCaseAndAccents)
-    return QueryCondition(FieldCondition(textOf: fieldReference(path)) { try pattern.isIn($0) })
+    return QueryCondition(textOf: fieldReference(path)) { try pattern.isIn($0) }
   }
 
   /// The field's value satisfies a condition of your own; a sealed field is opened for it.
   public static func field<Value>(
     _ path: FieldKeyPath<R, Value>, satisfies condition: @escaping @Sendable (Value) throws -> Bool
   ) -> QueryCondition {
-    QueryCondition(FieldCondition(path) { entry in try condition(try entry.value(of: path)) })
+    QueryCondition(path) { entry in try condition(try entry.value(of: path)) }
   }
 }

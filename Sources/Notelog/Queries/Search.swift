@@ -166,8 +166,7 @@ struct Search: Sendable {
       var record = row.record
       if record == nil {
         try sparing(row.id) {
-          let found = try moment.read(row.id.bytes, into: &buffer)
-          record = try OwnedRecord(found, in: plan.number, buffer)
+          record = try OwnedRecord(moment.read(row.id.bytes, into: &buffer), in: plan.number, buffer)
         }
       }
       guard try record.map(body) ?? true else { return false }

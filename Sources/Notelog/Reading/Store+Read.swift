@@ -23,8 +23,7 @@ extension Store {
   func read(
     _ id: RecordID, in collection: UInt16, _ buffer: inout ReadBuffer
   ) throws(NotelogError) -> OwnedRecord? {
-    let found = try journal.records.read(id.bytes, into: &buffer)
-    return try OwnedRecord(found, in: collection, buffer)
+    try OwnedRecord(journal.records.read(id.bytes, into: &buffer), in: collection, buffer)
   }
 }
 
@@ -52,8 +51,8 @@ public final class StoreSnapshot: Sendable, Opaque {
   public func get<R: Record>(_ type: R.Type, _ id: RecordID) throws -> Entry<R>? {
     let reader = try store.reader(for: type)
     var buffer = ReadBuffer()
-    let found = try moment.read(id.bytes, into: &buffer)
-    return try OwnedRecord(found, in: reader.plan.collection.number, buffer).map {
+    let number = reader.plan.collection.number
+    return try OwnedRecord(moment.read(id.bytes, into: &buffer), in: number, buffer).map {
       Entry(stored: $0, reader: reader)
     }
   }

@@ -66,8 +66,7 @@ struct Salvage {
   mutating func run(_ told: @escaping WorkProgress.Report) throws(NotelogError) -> SalvageSummary {
     report.store = pile.storeID
     // Each byte is read at least twice, and most are written once.
-    let byteCount = pile.files.reduce(0) { $0 + $1.byteCount }
-    var progress = WorkProgress(total: 3 * byteCount, told)
+    var progress = WorkProgress(total: pile.files.reduce(0) { $0 + 3 * $1.byteCount }, told)
     for file in pile.files {
       try fromStorage(pile.hearMarks(of: file))
       try progress.advance(by: file.byteCount)
@@ -417,7 +416,6 @@ extension Salvage {
       .log, number: number, storeID: pile.storeID, branch: branch, salt: options.random(),
       firstSequence: nextSequence,
       floor: LogPosition(segment: number, offset: Layout.firstFrameOffset), live: live)
-    let start = header.start(live: live)
-    try target.replaceWhole(FileName.segment(number), with: start.bytes.array())
+    try target.replaceWhole(FileName.segment(number), with: header.start(live: live).bytes.array())
   }
 }

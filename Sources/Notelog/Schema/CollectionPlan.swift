@@ -52,8 +52,7 @@ final class CollectionPlan: Sendable {
     hasIndexes = fields.contains(where: \.isIndexed)
     hasChosenKeys = fields.contains(where: \.isKeyChosen)
     digests = fields.indices.filter { fields[$0].isDigest }.compactMap { digest in
-      let source = fields.firstIndex { $0.number == fields[digest].digestOf }
-      return source.map { (source: $0, digest: digest) }
+      fields.firstIndex { $0.number == fields[digest].digestOf }.map { (source: $0, digest: digest) }
     }
     unique = schema.unique.map { UniqueRule($0, in: schema) }
     references = fields.indices.filter { fields[$0].target != nil }

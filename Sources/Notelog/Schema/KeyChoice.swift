@@ -153,7 +153,6 @@ extension CollectionPlan {
   /// where each record has its own.
   func keyReference(replacing reference: UInt32, _ index: Int) -> UInt32 {
     guard fields[index].isKeyChosen else { return keyReferences[index] }
-    let choices = fields[index].choices
-    return choices.first { isOne(of: $0, reference) }?.keys.last ?? reference
+    return fields[index].choices.first { isOne(of: $0, reference) }?.keys.last ?? reference
   }
 }

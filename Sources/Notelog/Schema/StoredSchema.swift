@@ -95,28 +95,21 @@ extension StoredSchema {
   /// The schema's bytes, the MAC not among them.
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.append(littleEndian: Self.version)
-    bytes.append(littleEndian: UInt8(unique.count))
-    bytes.append(littleEndian: collection)
-    bytes.append(littleEndian: revision)
+    bytes.append(littleEndian: Self.version, UInt8(unique.count), collection, revision)
     bytes.append(name: firstName)
     bytes.append(name: name)
     bytes.append(littleEndian: UInt16(fields.count))
     for field in fields {
-      bytes.append(littleEndian: field.number)
-      bytes.append(littleEndian: field.type.rawValue)
-      bytes.append(littleEndian: field.flags.rawValue)
-      bytes.append(
-        littleEndian: (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0)
-          | (field.wasAlwaysOptional ? 4 : 0) | (field.isKeyChosen ? 8 : 0)
-          | (field.isDigest ? 16 : 0) | (field.ignoresCase ? 32 : 0) | (field.target == nil ? 0 : 64) as UInt8
-      )
+      let state: UInt8 =
+        (field.isRetired ? 1 : 0) | (field.isIndexed ? 2 : 0) | (field.wasAlwaysOptional ? 4 : 0)
+        | (field.isKeyChosen ? 8 : 0) | (field.isDigest ? 16 : 0) | (field.ignoresCase ? 32 : 0)
+        | (field.target == nil ? 0 : 64)
+      bytes.append(littleEndian: field.number, field.type.rawValue, field.flags.rawValue, state)
       bytes.append(keys: field.keys)
       bytes.append(name: field.firstName)
       bytes.append(name: field.name)
       if field.isKeyChosen {
-        bytes.append(littleEndian: field.keyField)
-        bytes.append(littleEndian: UInt8(field.choices.count))
+        bytes.append(littleEndian: field.keyField, UInt8(field.choices.count))
         for choice in field.choices {
           bytes.append(name: choice.name)
           bytes.append(keys: choice.keys)

@@ -291,8 +291,7 @@ extension Segment {
   func soundOffsets() throws(StorageError) -> Set<Int> {
     var offsets: Set<Int> = []
     guard let trailer = try trailer() else {
-      let end = min(try file.byteCount(), entry?.byteCount ?? .max)
-      var walk = SegmentWalk(file, salt: salt, end: end)
+      var walk = SegmentWalk(file, salt: salt, end: min(try file.byteCount(), entry?.byteCount ?? .max))
       while let header = try walk.advance(), header.kind != .footer {
         if header.kind.isContent, try walk.reader.isWhole(header, at: walk.place) {
           offsets.insert(walk.place)

@@ -46,8 +46,7 @@ final class SegmentTable: Sendable {
   /// them.
   var unexpiredByteCount: Int {
     let expiredByteCount = max(0, expiredByteTotal.load(ordering: .relaxed))
-    let own = count * Segment.overheadByteCount
-    return max(liveByteCount, finishedByteCount - expiredByteCount - own)
+    return max(liveByteCount, finishedByteCount - expiredByteCount - count * Segment.overheadByteCount)
   }
 
   /// Sets how many bytes of a segment compaction would not leave.

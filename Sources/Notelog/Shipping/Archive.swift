@@ -287,8 +287,7 @@ final class SplicedFile: StorageFile {
   func read(into span: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     guard let (file, range) = part(at: offset) else { return 0 }
     var piece = span._mutatingExtracting(0..<min(span.byteCount, range.count))
-    let count = try file.read(into: &piece, at: range.lowerBound)
-    return count
+    return try file.read(into: &piece, at: range.lowerBound)
   }
 
   /// The part with the byte at an offset, and its bytes from there on.

@@ -334,8 +334,8 @@ struct ArchivePlan {
       header.floor = LogPosition(segment: header.number, offset: point.offset)
       header.firstSequence = point.nextSequence
     }
-    let salt = reading.found.salt
-    let footer = try FooterBuilder(framesOf: reading.found.file, salt: salt, to: point.offset)
+    let footer = try FooterBuilder(
+      framesOf: reading.found.file, salt: reading.found.salt, to: point.offset)
     var end: [UInt8] = []
     let entry = footer.finish(at: point.offset, header: header) { end += $0.array() }
     var start = Buffer()

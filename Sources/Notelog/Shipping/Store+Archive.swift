@@ -284,9 +284,8 @@ extension Store {
     let known = verification.findings
     for finding in try view.findings + plan.otherHistories(of: view) + further where !known.contains(finding)
     { verification.add(finding) }
-    (verification.archivedObjectCount, verification.archivedRevision) = (
-      view.objects.count, view.moment.revision
-    )
+    verification.archivedObjectCount = view.objects.count
+    verification.archivedRevision = view.moment.revision
     return verification
   }
 }

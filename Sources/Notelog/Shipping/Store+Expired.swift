@@ -58,10 +58,9 @@ extension ArchivePlan {
   /// Why nothing may be deleted; nothing where nothing stands against it.
   func alarm(now: UInt64) -> String? {
     let objects = branches.flatMap { $0.branch.segments.flatMap(\.objects) }
-    if let object = objects.first(where: { $0.end.time > now }) {
-      return "the time of '\(object.name)' lies ahead of the clock: nothing is expired"
+    return objects.first { $0.end.time > now }.map {
+      "the time of '\($0.name)' lies ahead of the clock: nothing is expired"
     }
-    return nil
   }
 
   /// Where what is kept of a branch begins: the log segment, and the live set that it begins with.

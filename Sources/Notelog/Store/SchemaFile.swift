@@ -40,18 +40,13 @@ struct SchemaFile: Sendable {
       throw NotelogError(
         .limitExceeded, "the schemas take more than \(Limits.schemaFileBytes) bytes together")
     }
-    var bytes: [UInt8] = []
-    bytes += magic
-    bytes.append(littleEndian: version)
-    bytes.append(littleEndian: 0 as UInt16)
-    bytes.append(littleEndian: UInt32(byteCount))
+    var bytes = magic
+    bytes.append(littleEndian: version, 0 as UInt16, UInt32(byteCount))
     bytes += storeID.array
-    bytes.append(littleEndian: UInt32(entries.count))
-    bytes.append(littleEndian: 0 as UInt32)
+    bytes.append(littleEndian: UInt32(entries.count), 0 as UInt32)
     for entry in entries {
       bytes.append(littleEndian: UInt32(entry.byteCount))
-      bytes += entry.bytes
-      bytes += entry.mac
+      bytes += entry.bytes + entry.mac
     }
     bytes.append(littleEndian: Checksum.of(bytes.rawSpan))
     return bytes

@@ -51,8 +51,7 @@ extension Store {
   func copySchemas(
     _ changed: [UInt16: SchemaRegistry.Stored], takingReserve takesReserve: Bool
   ) throws(NotelogError) {
-    let known = registry.withLock { $0.byNumber }
-    let all = Array(known.merging(changed) { _, new in new }.values)
+    let all = Array(registry.withLock { $0.byNumber }.merging(changed) { _, new in new }.values)
     func replace() throws(NotelogError) { try SchemaFile(storage: storage).replace(with: all, of: storeID) }
     if takesReserve { try journal.log.space.lendingReserve(replace) } else { try replace() }
   }

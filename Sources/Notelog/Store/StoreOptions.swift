@@ -106,8 +106,7 @@ extension Store {
       options.compactsAutomatically = compaction == .automatic
       options.keepsCollections = true
       options.keepsCommitTimes = keepsCommitTimes
-      let seconds = keepsVersions?.components.seconds
-      options.keptSeconds = seconds.map { UInt32(clamping: max(1, $0)) } ?? 0
+      options.keptSeconds = keepsVersions.map { UInt32(clamping: max(1, $0.components.seconds)) } ?? 0
       if let clock { options.clock = clock }
       if case .leased = writing { options.isLeased = true }
       options.lockTimeout = lockTimeout

@@ -98,8 +98,7 @@ struct ReadingAttempts: ~Copyable {
   /// is under way, or was until now: who begins to write cuts the tail first.
   func isTorn(_ byteCount: Int) -> Bool {
     guard byteCount > 0, storage.lockHolder(of: FileName.lock) == nil else { return false }
-    let torn = (try? Examination.stable(storage))?.report.tornByteCount ?? 0
-    return torn >= byteCount
+    return (try? Examination.stable(storage))?.report.tornByteCount ?? 0 >= byteCount
   }
 
   /// Whether somebody wrote since the attempt began.

@@ -196,7 +196,7 @@ extension Transaction {
     let plan = try planForReading(type)
     let own = try ownWrites(in: plan.collection.number)
     let opener = try opener(of: own.records.values.compactMap(\.self))
-    return Query(store, store.journal.snapshot(), own) {
+    return Query(store: store, moment: store.journal.snapshot(), own: own) {
       let reader = RecordReader(plan: plan, opener: opener)
       return { RecordScanner(reader) }
     }
@@ -332,8 +332,7 @@ extension Transaction {
   }
 
   mutating func read(_ id: RecordID, _ plan: CollectionPlan) throws(NotelogError) -> OwnedRecord? {
-    let found = try store.journal.read(id.bytes, as: batch, into: &buffer)
-    return try OwnedRecord(found, in: plan.number, buffer)
+    try OwnedRecord(store.journal.read(id.bytes, as: batch, into: &buffer), in: plan.number, buffer)
   }
 
   /// What opens records that were read: there may be some that the transaction has just written.

@@ -71,6 +71,19 @@ extension [UInt8] {
     }
   }
 
+  /// Numbers one behind the other, each as wide as its type.
+  package mutating func append<First, Second, each Rest>(
+    littleEndian first: First, _ second: Second, _ rest: repeat each Rest
+  )
+  where
+    First: FixedWidthInteger & UnsignedInteger, Second: FixedWidthInteger & UnsignedInteger,
+    repeat each Rest: FixedWidthInteger & UnsignedInteger
+  {
+    append(littleEndian: first)
+    append(littleEndian: second)
+    for number in repeat each rest { append(littleEndian: number) }
+  }
+
   package mutating func append(zeros count: Int) { append(contentsOf: repeatElement(0, count: count)) }
 
   /// A text of one length byte and so many bytes of UTF-8; the caller has checked its length.

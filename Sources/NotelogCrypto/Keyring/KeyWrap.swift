@@ -25,8 +25,7 @@ extension WrappedKey {
   mutating func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret, storeID: ID16)
     throws(CryptoError)
   {
-    let context = try XAES(key: wrappingKey)
-    wrap = try context.sealCommitting(
+    wrap = try XAES(key: wrappingKey).sealCommitting(
       key.bytes, additionalData: additionalData(storeID), nonce: try Secret.randomBytes(SealedValue.nonceSize)
     )
   }
@@ -36,8 +35,7 @@ extension WrappedKey {
   /// - Throws: ``CryptoError/wrongKey`` where the wrapping key is another, ``CryptoError/tampered`` where it
   ///   is the right one and the wrap, or what it is bound to, was altered.
   func unwrap(under wrappingKey: borrowing Secret, storeID: ID16) throws(CryptoError) -> Secret {
-    let context = try XAES(key: wrappingKey)
-    return try context.openCommitting(wrap, additionalData: additionalData(storeID))
+    try XAES(key: wrappingKey).openCommitting(wrap, additionalData: additionalData(storeID))
   }
 
   func append(to bytes: inout [UInt8]) { bytes += header + wrap }
@@ -58,8 +56,7 @@ extension XAES {
     guard sealed.count >= SealedValue.overhead + Self.commitmentSize else { throw .tampered }
     let split = sealed.count - Self.commitmentSize
     let expected = try commitment(to: Self.words(Array(sealed[0..<SealedValue.nonceSize])))
-    let found = Array(sealed[split...])
-    guard OpenSSL.areEqual(expected, found) else { throw .wrongKey }
+    guard OpenSSL.areEqual(expected, Array(sealed[split...])) else { throw .wrongKey }
     return try openWhole(Array(sealed[..<split]), additionalData: additionalData)
   }
 

@@ -61,25 +61,18 @@ extension Keyring {
   private var body: [UInt8] {
     var bytes = Self.magic
     bytes.reserveCapacity(self.bytes.count + 4096)
-    bytes.append(littleEndian: Self.version)
-    bytes += [SealedValue.wrapSuite, 0, 0, 0, 0, 0]
+    bytes.append(littleEndian: Self.version, SealedValue.wrapSuite)
+    bytes.append(zeros: 5)
     bytes += storeID.array
-    bytes.append(littleEndian: generation)
-    bytes.append(littleEndian: rootGeneration)
-    bytes.append(littleEndian: nextKeyReference)
-    for count in [slots.count, wrappingKeys.count, namedKeys.count, Int(nextWrappingNumber)] {
-      bytes.append(littleEndian: UInt16(count))
-    }
-    bytes.append(littleEndian: UInt32(dataKeys.count))
-    bytes.append(littleEndian: nextSlotID)
-    bytes.append(littleEndian: schemaRevisions)
+    bytes.append(littleEndian: generation, rootGeneration, nextKeyReference, UInt16(slots.count))
+    bytes.append(littleEndian: UInt16(wrappingKeys.count), UInt16(namedKeys.count), nextWrappingNumber)
+    bytes.append(littleEndian: UInt32(dataKeys.count), nextSlotID, schemaRevisions)
     for slot in slots { slot.append(to: &bytes) }
     for key in wrappingKeys { key.append(to: &bytes) }
     for key in namedKeys { key.append(to: &bytes) }
     for key in dataKeys { key.append(to: &bytes) }
-    var size: [UInt8] = []
-    size.append(littleEndian: UInt32(bytes.count + Self.macSize + Self.digestSize))
-    bytes.replaceSubrange(12..<16, with: size)
+    let byteCount = UInt32(bytes.count + Self.macSize + Self.digestSize)
+    bytes.withBytes(in: 12..<16) { $0.store(byteCount, at: 0) }
     return bytes
   }
 

@@ -98,9 +98,7 @@ extension Keyring {
 
     var header: [UInt8] {
       var bytes: [UInt8] = []
-      bytes.append(littleEndian: number)
-      bytes += [role, parent, SealedValue.wrapSuite, 0]
-      bytes.append(littleEndian: rootGeneration)
+      bytes.append(littleEndian: number, role, parent, SealedValue.wrapSuite, 0 as UInt8, rootGeneration)
       bytes.append(zeros: 12)
       return bytes
     }
@@ -130,9 +128,8 @@ extension Keyring {
     }
 
     func append(to bytes: inout [UInt8]) {
-      bytes.append(littleEndian: number)
-      bytes += [accessClass.rawValue, (isEffaceable ? 1 : 0) | (isShredded ? 2 : 0) | (isEvidence ? 4 : 0)]
-      bytes.append(littleEndian: current.rawValue)
+      let flags: UInt8 = (isEffaceable ? 1 : 0) | (isShredded ? 2 : 0) | (isEvidence ? 4 : 0)
+      bytes.append(littleEndian: number, accessClass.rawValue, flags, current.rawValue)
       bytes += sealedName
     }
   }
@@ -154,12 +151,8 @@ extension Keyring {
 
     var header: [UInt8] {
       var bytes: [UInt8] = []
-      bytes.append(littleEndian: reference.rawValue)
-      bytes += [accessClass.rawValue, SealedValue.wrapSuite]
-      bytes.append(littleEndian: number)
-      bytes.append(littleEndian: generation)
-      bytes.append(littleEndian: wrappingKey)
-      bytes += [isEffaceable ? 1 : 0]
+      bytes.append(littleEndian: reference.rawValue, accessClass.rawValue, SealedValue.wrapSuite, number)
+      bytes.append(littleEndian: generation, wrappingKey, (isEffaceable ? 1 : 0) as UInt8)
       bytes.append(zeros: 7)
       return bytes
     }
@@ -286,9 +279,7 @@ extension Keyring {
     /// The first forty bytes: everything that is not the wrap.
     var header: [UInt8] {
       var bytes: [UInt8] = []
-      bytes.append(littleEndian: UInt16(Self.byteCount))
-      bytes += [kind?.rawValue ?? 0, logN]
-      for number in [id, grant, rootGeneration] { bytes.append(littleEndian: number) }
+      bytes.append(littleEndian: UInt16(Self.byteCount), kind?.rawValue ?? 0, logN, id, grant, rootGeneration)
       bytes.append(zeros: 8)
       return bytes + salt
     }
@@ -304,17 +295,13 @@ extension Keyring {
       kind = Kind(rawValue: type)
       guard (8...Self.byteCountMax).contains(byteCount), type != 0 else { throw .damagedKeyring(.length) }
       guard let kind else {
-        var bytes: [UInt8] = []
-        bytes.append(littleEndian: UInt16(byteCount))
-        bytes += [type, logN]
-        bytes.append(littleEndian: id)
-        unknown = bytes + (try reader.array(byteCount - 8))
+        unknown.append(littleEndian: UInt16(byteCount), type, logN, id)
+        unknown += try reader.array(byteCount - 8)
         (grant, rootGeneration, salt) = (0, 0, [])
         return
       }
       guard byteCount == Self.byteCount else { throw .damagedKeyring(.length) }
-      let works = kind == .password ? Self.works : 0...0
-      guard works.contains(logN) else { throw .limitExceeded(.workFactor) }
+      guard (kind == .password ? Self.works : 0...0).contains(logN) else { throw .limitExceeded(.workFactor) }
       grant = try reader.integer()
       rootGeneration = try reader.integer()
       try reader.reserved(8)

@@ -203,8 +203,7 @@ extension Vault.Change {
       guard !named.accessClass.isThisDeviceOnly else { throw .boundToDevice }
       for row in keyring.dataKeys where row.number == named.number && !keyring.isGrant(row.wrappingKey) {
         guard let wrapping = wrappingKeys[row.wrappingKey] else { continue }
-        let secret = try keyring.open(row, under: wrapping.secret, outside)
-        rows.append(try wrap(secret, row, under: number))
+        rows.append(try wrap(keyring.open(row, under: wrapping.secret, outside), row, under: number))
       }
     }
     keyring.dataKeys = rows.sorted { $0.order < $1.order }

@@ -239,8 +239,7 @@ extension Keyring {
   }
 
   func open(_ entry: WrappingKey, under parent: borrowing Secret) throws(CryptoError) -> Secret {
-    let key = try parentKey(of: entry, parent)
-    return try entry.unwrap(under: key, storeID: storeID)
+    try entry.unwrap(under: parentKey(of: entry, parent), storeID: storeID)
   }
 
   /// Adds a wrapping key's entry.
@@ -249,8 +248,7 @@ extension Keyring {
     under parentSecret: borrowing Secret
   ) throws(CryptoError) {
     var entry = WrappingKey(number: number, role: role, parent: parent, rootGeneration: rootGeneration)
-    let key = try parentKey(of: entry, parentSecret)
-    try entry.wrap(secret, under: key, storeID: storeID)
+    try entry.wrap(secret, under: parentKey(of: entry, parentSecret), storeID: storeID)
     wrappingKeys.append(entry)
   }
 

@@ -159,8 +159,7 @@ package final class Vault: Sendable {
     let entries = state.keyring.wrappingKeys.filter { $0.parent == KeyParent.device }
     let open = state.wrappingKeys
     guard entries.contains(where: { open[$0.number] == nil }) else { return }
-    let opened = try state.keyring.open(entries, root: nil, outside)
-    state.wrappingKeys.merge(opened) { known, _ in known }
+    state.wrappingKeys.merge(try state.keyring.open(entries, root: nil, outside)) { known, _ in known }
   }
 }
 
@@ -179,8 +178,7 @@ extension Vault {
   ///
   /// - Throws: ``CryptoError/rootLocked``, ``CryptoError/closed``.
   package func rootCopy() throws(CryptoError) -> Secret {
-    let now = try draft()
-    return try now.root.secret.copy()
+    try draft().root.secret.copy()
   }
 
   /// Opens the keyring with its unlock root. Whether it is the keyring's, the keyring's MAC says: one that is
