@@ -335,7 +335,8 @@ extension Journal {
       } catch {
         if error.cause?.errno == SystemErrno.inputOutput, attempt < Self.maximumReadAttempts { continue }
         // A file that was named a moment ago may be gone: its writer goes on.
-        guard let cause = error.cause, cause.isMissing || cause.errno == SystemErrno.stale else { throw error }
+        guard let cause = error.cause, cause.isMissing || cause.errno == SystemErrno.stale
+        else { throw error }
         guard attempt < Self.maximumAttempts else {
           throw NotelogError(
             .damaged,

@@ -159,7 +159,11 @@ extension Store {
         StoreInfo.Slot(
           number: slot.id, kind: slot.kind?.name ?? "of a later version",
           work: slot.kind == .password ? Int(slot.logN) : nil,
-          grant: slot.grant == 0 ? nil : keyring.keys(grantedTo: slot).map { vault.name(ofKey: $0.number) ?? "\($0.current.rawValue)" })
+          grant: slot.grant == 0
+            ? nil
+            : keyring.keys(grantedTo: slot).map {
+              vault.name(ofKey: $0.number) ?? "\($0.current.rawValue)"
+            })
       },
       keys: keyring.namedKeys.map { key in
         StoreInfo.Key(

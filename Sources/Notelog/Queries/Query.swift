@@ -125,7 +125,9 @@ public protocol RecordSource: ~Copyable {
 
 extension Store: RecordSource {
   /// A query over the records of a type.
-  public func query<R: Record>(_ type: R.Type) -> Query<R> { Query(store: self) { try self.scanners(for: type) } }
+  public func query<R: Record>(_ type: R.Type) -> Query<R> {
+    Query(store: self) { try self.scanners(for: type) }
+  }
 
   fileprivate func scanners<R: Record>(for type: R.Type) throws -> @Sendable () -> Scanner {
     let reader = try reader(for: type)

@@ -155,13 +155,9 @@ struct Uploader: ~Copyable {
       return "a field of type \(field.type.name): set it to the whole value, or declare a field of bytes"
     }
     // What comes before the first byte, or how much comes after the last, is known only at the end.
-    if field.flags.contains(.compressed) {
-      return "a compressed field: set it to the whole value, or declare a field that isn't compressed"
-    }
-    if field.flags.contains(.padded) {
-      return "a padded field: set it to the whole value, or declare a field that isn't padded"
-    }
-    return nil
+    let trait =
+      field.flags.contains(.compressed) ? "compressed" : field.flags.contains(.padded) ? "padded" : nil
+    return trait.map { "a \($0) field: set it to the whole value, or declare a field that isn't \($0)" }
   }
 
   deinit {

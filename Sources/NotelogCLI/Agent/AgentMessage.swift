@@ -42,10 +42,7 @@ enum AgentMessage: Sendable {
   /// Reads a message without its length; nil where it is none of this version.
   init?(_ message: SecretBytes) {
     func bytes(_ range: Range<Int>) -> [UInt8] {
-      message.withBytes { bytes in
-        let bytes = Span<UInt8>(_bytes: bytes)
-        return range.map { bytes[$0] }
-      }
+      message.withBytes { bytes in range.map { Span<UInt8>(_bytes: bytes)[$0] } }
     }
     func id(at offset: Int) -> RecordID { RecordID(bytes: bytes(offset..<offset + 16)) }
     func seconds(at offset: Int) -> UInt32 {

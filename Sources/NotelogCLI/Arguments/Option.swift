@@ -191,8 +191,7 @@ struct CommandTable: Sendable {
 
   /// Words with the command's own name in the place of another.
   static func resolving(_ words: [String]) -> [String] {
-    let name = aliases.first { $0.key == words.first }?.value
-    return name.map { [$0] + words.dropFirst() } ?? words
+    aliases.first { $0.key == words.first }.map { [$0.value] + words.dropFirst() } ?? words
   }
 
   /// The commands that begin with `words`.

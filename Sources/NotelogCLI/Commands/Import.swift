@@ -344,8 +344,7 @@ private struct ImportBatch {
     var values: [String: DynamicValue] = [:]
     for field in fields {
       // Where there is none, it says which name may have been meant.
-      let found = try known[field.name] ?? collection.field(field.name)
-      values[field.name] = try value(field, found)
+      values[field.name] = try value(field, known[field.name] ?? collection.field(field.name))
     }
     // In one transaction, versions of a record take the space of all of them until they are compacted.
     if pending.ids.contains(id) { try commit(upTo: number - 1) }

@@ -65,8 +65,7 @@ private func listRecords(_ call: Invocation) throws -> ExitCode {
     for (field, direction) in order { query = query.sorted(by: field, direction) }
     if let limit { query = query.limit(limit) }
     try query.forEach { entry in
-      let shown = RecordShown(entry, opening: true, only: only)
-      try rows.add(shown, noting: outcome)
+      try rows.add(RecordShown(entry, opening: true, only: only), noting: outcome)
       return true
     }
     try rows.finish()
@@ -98,8 +97,7 @@ extension DynamicCollection {
   /// The order of a list where none is asked for.
   fileprivate var newestFirst: [(field: String, direction: SortDirection)] {
     let dates = fieldsInUse.filter { $0.type == .date && !$0.isSealed }
-    let date = dates.first { $0.name == "time" } ?? dates.first
-    return date.map { [($0.name, .descending)] } ?? []
+    return (dates.first { $0.name == "time" } ?? dates.first).map { [($0.name, .descending)] } ?? []
   }
 }
 

@@ -59,9 +59,8 @@ private func searchRecords(_ call: Invocation) throws -> ExitCode {
       var rows: RecordRows?
       try query.onDamage(outcome.noteUnreadable).forEach { entry in
         left -= 1
-        let record = RecordShown(entry, opening: true, only: only)
         if rows == nil { rows = try call.rows(form, of: collection, in: store, shown) }
-        try rows?.add(record, noting: outcome)
+        try rows?.add(RecordShown(entry, opening: true, only: only), noting: outcome)
         return true
       }
       try rows?.finish()

@@ -181,8 +181,7 @@ extension Invocation {
 
   /// Writes ids as they are shown: whole to scripts, with --full-ids, and where what is short can't be told.
   func shownIDs(in store: Store) -> @Sendable (RecordID) -> String {
-    let short = Console.outIsTerminal && !has(.fullIDs) ? try? store.shortIDs() : nil
-    return short ?? \.shown
+    (Console.outIsTerminal && !has(.fullIDs) ? try? store.shortIDs() : nil) ?? \.shown
   }
 
   /// Says in plain words why a path is not a store's, before anything is opened.
@@ -270,8 +269,8 @@ extension Store {
     }
     if let name {
       if let found = all.first(where: { $0.name == name }) { return found }
-      let near = all.map(\.name).hint(for: name)
-      throw ToolError(.no, "the store has no collection '\(name)'", hint: near)
+      throw ToolError(
+        .no, "the store has no collection '\(name)'", hint: all.map(\.name).hint(for: name))
     }
     guard let only = all.first, all.count == 1 else {
       let names = all.map(\.name).joined(separator: ", ")

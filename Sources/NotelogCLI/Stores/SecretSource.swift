@@ -133,8 +133,7 @@ enum SecretSource {
 
   /// The letters of `--recovery-file`.
   private static func recoveryKey(in path: String) throws -> Credential {
-    let contents = try contents(path, what: "recovery key's file")
-    let text = contents.withBytes { bytes in
+    let text = try contents(path, what: "recovery key's file").withBytes { bytes in
       guard let text = try? UTF8Span(validating: Span<UInt8>(_bytes: bytes)) else { return "" }
       return String(copying: text)
     }

@@ -210,8 +210,7 @@ struct SourceColumn {
     let isText = ["CHAR", "CLOB", "TEXT"].contains(where: declared.contains)
     let exact = FieldType.allCases.first { ExportFormat.sqlType($0) == declared } ?? (isText ? .text : nil)
     let type = try typeOfValues()
-    let isNumber = type == .integer || type == .double
-    if isCoreData, declared == "TIMESTAMP", isNumber || counts.isEmpty {
+    if isCoreData, declared == "TIMESTAMP", type == .integer || type == .double || counts.isEmpty {
       found = .date
     } else if counts.isEmpty {
       found = exact ?? affinity

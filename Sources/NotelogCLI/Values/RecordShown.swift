@@ -58,8 +58,7 @@ struct RecordShown {
   func json(_ names: [String]) -> JSONValue {
     let shown = Dictionary(fields.map { ($0.name, $0.content.json) }) { first, _ in first }
     let (known, present) = (Set(names), Set(entry.fields.map(\.name)))
-    let all = names + fields.map(\.name).filter { !known.contains($0) }
-    let members = all.compactMap { name in
+    let members = (names + fields.map(\.name).filter { !known.contains($0) }).compactMap { name in
       (shown[name] ?? (present.contains(name) ? nil : .null)).map { JSONValue.Member(name: name, value: $0) }
     }
     return [
