@@ -76,15 +76,3 @@ extension StorageError {
   /// Whether the medium does not give the bytes.
   package var isOfMedium: Bool { call == .read && errno == SystemErrno.inputOutput }
 }
-
-extension Buffer {
-  /// Appends up to `byteCount` bytes of a file; where the medium does not give them, zeros.
-  package mutating func fillForgiving(
-    _ byteCount: Int, from file: any StorageFile, at offset: Int
-  ) throws(StorageError) {
-    do { try fill(byteCount, from: file, at: offset) } catch {
-      guard error.isOfMedium else { throw error }
-      try fill(byteCount, from: ForgivingFile(file), at: offset)
-    }
-  }
-}

@@ -8,7 +8,11 @@ import NotelogBase
 /// themselves, and locks are granted to everybody: it is one store's, and nobody else reaches it.
 package final class MemoryStorage: Storage {
   /// A file's bytes, which outlive its name while it is open.
-  final class Content: Sendable { let bytes = Lock<[UInt8]>([]) }
+  final class Content: Sendable {
+    let bytes: Lock<[UInt8]>
+
+    init(_ bytes: [UInt8] = []) { self.bytes = Lock(bytes) }
+  }
 
   let files = Lock<[String: Content]>([:])
 
@@ -55,13 +59,16 @@ package final class MemoryStorage: Storage {
 }
 
 /// An open file in memory.
-private final class MemoryFile: StorageFile {
+package final class MemoryFile: StorageFile {
   private let content: MemoryStorage.Content
   private let isClosed = Flag(false)
 
   init(_ content: MemoryStorage.Content) { self.content = content }
 
-  func read(into span: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
+  /// A file of these bytes, which is in no folder.
+  package init(_ bytes: [UInt8]) { content = MemoryStorage.Content(bytes) }
+
+  package func read(into span: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
     let bytes = try use(.read) { $0 }
     let count = min(span.byteCount, bytes.count - offset)
     guard count > 0 else { return 0 }
@@ -69,17 +76,17 @@ private final class MemoryFile: StorageFile {
     return count
   }
 
-  func write(_ span: RawSpan, at offset: Int) throws(StorageError) -> Int {
+  package func write(_ span: RawSpan, at offset: Int) throws(StorageError) -> Int {
     let range = offset..<offset + span.byteCount
     try use(.write, upTo: range.upperBound) { $0.withBytes(in: range) { $0.copy(span) } }
     return span.byteCount
   }
 
-  func allocate(_ range: Range<Int>) throws(StorageError) {
+  package func allocate(_ range: Range<Int>) throws(StorageError) {
     try use(.allocate, upTo: range.upperBound) { _ in }
   }
 
-  func truncate(to byteCount: Int) throws(StorageError) {
+  package func truncate(to byteCount: Int) throws(StorageError) {
     try use(.truncate, upTo: byteCount) { $0.removeLast($0.count - byteCount) }
   }
 
@@ -94,8 +101,8 @@ private final class MemoryFile: StorageFile {
     }
   }
 
-  func sync() throws(StorageError) {}
-  func byteCount() throws(StorageError) -> Int { try use(.stat) { $0.count } }
-  func lock(_ kind: StorageLockKind) throws(StorageError) {}
-  func close() { _ = isClosed.exchange(true) }
+  package func sync() throws(StorageError) {}
+  package func byteCount() throws(StorageError) -> Int { try use(.stat) { $0.count } }
+  package func lock(_ kind: StorageLockKind) throws(StorageError) {}
+  package func close() { _ = isClosed.exchange(true) }
 }

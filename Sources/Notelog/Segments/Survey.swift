@@ -168,7 +168,11 @@ struct Survey {
     var buffer = Buffer(capacity: Layout.firstFrameOffset)
     let byteCount = try file.byteCount()
     // One copy of the header is enough, also for a writer.
-    try buffer.fillForgiving(min(byteCount, Layout.firstFrameOffset), from: file, at: 0)
+    let headerByteCount = min(byteCount, Layout.firstFrameOffset)
+    do { try buffer.fill(headerByteCount, from: file, at: 0) } catch {
+      guard error.isOfMedium else { throw error }
+      try buffer.fill(headerByteCount, from: ForgivingFile(file), at: 0)
+    }
     guard byteCount <= FormatLimits.maximumSegmentByteCount else { return nil }
     var isUnsupported = false
     func copy(at place: Int) -> SegmentHeader? {

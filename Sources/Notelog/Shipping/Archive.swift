@@ -253,13 +253,10 @@ private final class ObjectFile: StorageFile {
         // Who goes on where the last part ended reads all of it.
         let isNext = offset > 0 && offset == part.start + part.bytes.count
         let end = min(length, offset + max(count, isNext ? Self.partByteCount : Self.firstByteCount))
-        do { part = (offset, try archive.read(name, offset..<end)) } catch {
+        guard let bytes = try? archive.read(name, offset..<end), bytes.count == end - offset else {
           throw StorageError(.read, name, errno: SystemErrno.inputOutput)
         }
-        guard part.bytes.count == end - offset else {
-          part.bytes = []
-          throw StorageError(.read, name, errno: SystemErrno.inputOutput)
-        }
+        part = (offset, bytes)
       }
       return part
     }
@@ -298,23 +295,5 @@ final class SplicedFile: StorageFile {
       start += range.count
     }
     return nil
-  }
-}
-
-/// Bytes as a file.
-final class BytesFile: StorageFile {
-  private let bytes: [UInt8]
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  func byteCount() throws(StorageError) -> Int { bytes.count }
-  func close() {}
-
-  func read(into span: inout MutableRawSpan, at offset: Int) throws(StorageError) -> Int {
-    let bytes = bytes
-    let count = min(span.byteCount, bytes.count - offset)
-    guard count > 0 else { return 0 }
-    span.copy(bytes.rawSpan.extracting(offset..<offset + count))
-    return count
   }
 }

@@ -67,7 +67,7 @@ final class ArchiveView: Storage {
     guard name == FileName.keyring || name == FileName.keyringCopy, let keyring else {
       throw StorageError(.open, name, errno: SystemErrno.notFound)
     }
-    return BytesFile(keyring)
+    return MemoryFile(keyring)
   }
 
   func forEachName(in folder: String, _ visit: (Span<UInt8>) -> Void) throws(StorageError) {
@@ -94,7 +94,7 @@ extension Archive {
     for part in parts {
       switch part {
       case .object(let object, let range): files.append((try open(object), range))
-      case .bytes(let bytes): files.append((BytesFile(bytes), 0..<bytes.count))
+      case .bytes(let bytes): files.append((MemoryFile(bytes), 0..<bytes.count))
       }
     }
     return SplicedFile(files, name: name)

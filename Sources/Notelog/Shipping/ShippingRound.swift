@@ -108,7 +108,7 @@ struct ShippingRound {
           .naming(folder.path)
       }
     }
-    try put(name, try fromStorage(ArchiveContents(BytesFile([]))))
+    try put(name, try fromStorage(ArchiveContents(MemoryFile([]))))
     listing.stores.append(name)
   }
 
@@ -239,10 +239,10 @@ struct ShippingRound {
     // A source that its recovery has not cut yet is shipped as it will be.
     let cut = try examination.cutEnd(of: entry, footer: &footer)
     let byteCount = min(cut ?? entry.byteCount, try source?.byteCount() ?? 0)
-    let start = source.map { ForgivingFile($0, byteCount: byteCount) as any StorageFile } ?? BytesFile([])
+    let start = source.map { ForgivingFile($0, byteCount: byteCount) as any StorageFile } ?? MemoryFile([])
     let end = cut == nil ? [] : footer.bytes.array()
     return SplicedFile(
-      [(start, 0..<byteCount), (BytesFile(end), 0..<end.count)], name: FileName.segment(entry.number))
+      [(start, 0..<byteCount), (MemoryFile(end), 0..<end.count)], name: FileName.segment(entry.number))
   }
 
   private mutating func putWhole(_ entry: LiveEntry, _ contents: ArchiveContents) throws(NotelogError) {
@@ -375,7 +375,7 @@ struct ShippingRound {
       let fingerprint = try naming("naming a keyring", keyring.fingerprint())
       var object = ArchivedObject(keyring: keyring.generation, fingerprint: fingerprint)
       object.range = 0..<keyring.bytes.count
-      try put(object, try fromStorage(ArchiveContents(BytesFile(keyring.bytes))))
+      try put(object, try fromStorage(ArchiveContents(MemoryFile(keyring.bytes))))
     }
     keyringGeneration = newest.generation
   }

@@ -63,7 +63,7 @@ private final class FaultyArchive: Archive {
       state.delayed = zip(state.delayed, isArriving).filter { !$0.1 }.map(\.0)
       return arriving.shuffled(using: &state.random)
     }
-    for (name, bytes) in arriving { try folder.put(name, ArchiveContents(BytesFile(bytes))) }
+    for (name, bytes) in arriving { try folder.put(name, ArchiveContents(MemoryFile(bytes))) }
   }
 }
 
