@@ -210,6 +210,8 @@ extension ArchivePlan {
     let view = view.with(keyring.bytes)
     guard let store = try? Store.open(in: view, unlocking: credential, options: options) else { return nil }
     defer { try? store.close() }
+    // A moment with evidence says which it had.
+    if store.keepsEvidence, (try? store.audit(lookingAtRecords: false))?.isSound == false { return nil }
     let fields = store.registry.withLock { $0.byNumber.values.flatMap(\.plan.schema.fields) }
     let references = Set(fields.flatMap { $0.keys + $0.choices.flatMap(\.keys) })
     let keys = references.compactMap { keyring.dataKey(KeyReference(rawValue: $0)) }

@@ -74,6 +74,7 @@ private final class MomentModel {
   /// Behind that revision numbers may be left out: a compaction changed what is live, or something was lost.
   private var leftOutAt: UInt64 = 0
   private let keepsVersions: Bool
+  private let keepsEvidence: Bool
   private(set) var transactionCount = 0
   private(set) var restoreCount = 0
   /// What was done, for the message of a failure.
@@ -92,8 +93,9 @@ private final class MomentModel {
     set { lines[branch] = newValue }
   }
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, keepsEvidence: Bool) throws {
     random = SeededGenerator(mixing: seed)
+    self.keepsEvidence = keepsEvidence
     keepsVersions = random.oneIn(2)
     shipper = Shipper(disk, to: FolderArchive(archive))
     let store = try Store.create(in: disk, unlocking: credential, options: options)
@@ -111,6 +113,7 @@ private final class MomentModel {
     var options = Store.Options()
     options.segmentByteCount = 16 << 10
     if keepsVersions { options.keepsVersions = .seconds(3600) }
+    options.keepsEvidence = keepsEvidence
     return options
   }
 
@@ -220,7 +223,9 @@ private final class MomentModel {
 
   private func open() throws { try open(unlocking: credential) }
   private func open(unlocking credential: Credential?) throws {
-    current = try Store.open(in: disk, unlocking: credential, options: options)
+    let store = try Store.open(in: disk, unlocking: credential, options: options)
+    current = store
+    if credential != nil { try expectSound(store, "opened") }
   }
 
   /// The process dies, and the shipper, another one, goes on.
@@ -317,6 +322,7 @@ private final class MomentModel {
     try expect(summary.findings.allSatisfy(Self.isOfOtherKeyring), "restored: \(summary.findings)")
     credential = moment.credential
     try open()
+    try expectSound(store, "restored at \(moment.upTo)")
     try expect(
       Self.contents(store) == line.state(at: moment.upTo),
       "restored at \(moment.upTo), it holds something else")
@@ -369,12 +375,20 @@ private final class MomentModel {
     try expect(summary.revision == revision, "\(place): \(summary.revision) was restored")
     do {
       let restored = try Store.open(in: target, unlocking: moment.credential, options: options)
+      try expectSound(restored, place)
       let found = try Self.contents(restored)
       let expected = line.state(at: revision)
       let others = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }
       try expect(others.isEmpty, "\(place): \(others.count) records of \(expected.count) are others")
       try restored.close()
     } catch let error as NotelogError { throw Wrong(description: "\(place), restored: \(error)") }
+  }
+
+  /// What honest use does is no alarm.
+  private func expectSound(_ store: Store, _ place: String) throws {
+    guard keepsEvidence else { return }
+    let found = try store.audit().findings
+    try expect(found.isEmpty, "\(place): \(found)")
   }
 
   private static func contents(_ store: Store) throws -> [RecordID: Version] {
@@ -394,16 +408,16 @@ private final class MomentModel {
 
 @Suite struct `Moments of a store` {
   /// INV-C10.
-  @Test
-  func `every moment comes back as it was, through rotations, locked compactions, crashes and restores`()
-    throws
-  {
+  @Test(arguments: [false, true])
+  func `every moment comes back as it was, through rotations, locked compactions, crashes and restores`(
+    keepsEvidence: Bool
+  ) throws {
     let seeds = TestEffort.seeds(4, of: 40, orOnly: "NOTELOG_MOMENT_SEED")
     let restoreCount = Lock(0)
     let failures = try Threads.map(seeds) { seed -> String? in
       var model: MomentModel?
       do {
-        let new = try MomentModel(seed: seed)
+        let new = try MomentModel(seed: seed, keepsEvidence: keepsEvidence)
         model = new
         try new.run(transactions: 250, checkingEvery: TestEffort.isSoak ? 1 : 10)
         restoreCount.withLock { $0 += new.restoreCount }

@@ -8,9 +8,12 @@ import Testing
 
 @Suite struct RotationBesideShipperTests {
   /// The keyring that opened what was shipped was never shipped, where a rotation ended between two rounds.
-  @Test func `a rotation waits for one round, and every moment of before opens`() throws {
+  @Test(arguments: [false, true])
+  func `a rotation waits for one round, and every moment of before opens`(keepsEvidence: Bool) throws {
     let (disk, archive) = (SimulatedDisk(), SimulatedDisk())
-    var store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: Store.Options())
+    var options = Store.Options()
+    options.keepsEvidence = keepsEvidence
+    var store = try Store.create(in: disk, unlocking: TemporaryFolder.key, options: options)
     let shipper = Shipper(disk, to: archive.archive)
     var titles: [UInt64: [String]] = [:]
     func put(_ store: Store, _ title: String) throws {
@@ -43,9 +46,13 @@ import Testing
       let restored = SimulatedDisk()
       let summary = try Store.restore(
         archive.archive, to: restored, at: .revision(revision), unlocking: TemporaryFolder.key)
-      #expect(summary.findings.isEmpty, "revision \(revision)")
+      // With evidence no older keyring serves; of the moments between two rounds a later one is there.
+      #expect(
+        keepsEvidence
+          ? !summary.findings.contains(where: \.isDamage) : summary.findings.isEmpty, "revision \(revision)")
       let store = try Store.open(in: restored, unlocking: TemporaryFolder.key, options: Store.Options())
       #expect(try Self.titles(store) == titles, "revision \(revision)")
+      if keepsEvidence { #expect(try store.audit().isSound, "revision \(revision)") }
       try store.close()
     }
   }
