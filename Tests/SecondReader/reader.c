@@ -242,7 +242,7 @@ static void parse_headers(Seg *s) {
 }
 
 /* ---- 5: frames ------------------------------------------------------------------------------------------------------ */
-static const u32 frame_limit[9] = { 0, 16u << 20, 0, 65664, 64u << 20, 128, 64u << 20, 16, 1u << 31 };
+static const u32 frame_limit[9] = { 0, (16u << 20) + 16, 0, 65664, 64u << 20, 128, 64u << 20, 16, 1u << 31 };
 
 /* an envelope fills its length exactly */
 static bool envelope_ok(const u8 *p, u32 room) {

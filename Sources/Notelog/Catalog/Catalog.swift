@@ -320,6 +320,7 @@ extension Catalog {
   ///
   /// Where it names nothing at all the frame is not dead: a tombstone goes only when no footer lists its id
   /// any longer.
+  ///
   /// `last` is the newest frame that was found last: with evidence, frames of one id are many.
   func supersession(
     of id: ID16, at old: Location, _ last: inout (id: ID16, location: Location)?

@@ -28,6 +28,7 @@ struct Compaction: ~Copyable, Sendable {
   private var needed: NeededTombstones
   private var copies: [Catalog.MovedFrame] = []
   private var dropped: [(id: ID16, location: Location)] = []
+  /// The newest frame of the dead one's record that was looked at last.
   private var newest: (id: ID16, location: Location)?
   /// The source that is being copied, what its footer lists, and how far it is.
   private var source = 0
